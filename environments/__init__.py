@@ -1,0 +1,1 @@
+"""Environments that CRAB drives; each folder is independent of the others."""

@@ -1,0 +1,1 @@
+"""The Ubuntu environment: a real Linux desktop on a private X display."""
