@@ -1,0 +1,1 @@
+"""Subtask templates: what tasks are made of, each with its oracle and its near misses."""
