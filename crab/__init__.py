@@ -1,0 +1,47 @@
+"""CRAB: a benchmark framework for agents that operate several devices at once."""
+
+from crab.action import Action, action
+from crab.agent import Agent, Call, Decision, TaskView
+from crab.environment import Device, Environment, EnvironmentKind, HostedEnvironment, preparation, probe
+from crab.errors import CrabError
+from crab.evaluator import Evaluator, Probes, evaluator, submitted
+from crab.graph import Checkpoint, CheckpointGraph, chain, checkpoint, parallel
+from crab.observation import Frame, Observation, Observations
+from crab.progress import Progress
+from crab.task import NearMiss, Output, Parameter, Subtask, Task, ValueType, perform
+
+__all__ = [
+    "Action",
+    "Agent",
+    "Call",
+    "Checkpoint",
+    "CheckpointGraph",
+    "CrabError",
+    "Decision",
+    "Device",
+    "Environment",
+    "EnvironmentKind",
+    "Evaluator",
+    "Frame",
+    "HostedEnvironment",
+    "NearMiss",
+    "Observation",
+    "Observations",
+    "Output",
+    "Parameter",
+    "Probes",
+    "Progress",
+    "Subtask",
+    "Task",
+    "TaskView",
+    "ValueType",
+    "action",
+    "chain",
+    "checkpoint",
+    "evaluator",
+    "parallel",
+    "perform",
+    "preparation",
+    "probe",
+    "submitted",
+]

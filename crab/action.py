@@ -1,0 +1,402 @@
+"""Actions: typed Python functions that an agent may call by name.
+
+``@action`` reads a function's signature and Google-style docstring and makes an `Action`: a tool schema in the
+OpenAI function form, validation of arguments, and composition with ``bind``, ``>>`` and ``+``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, get_type_hints, overload
+
+from crab.errors import DefinitionError, InvalidArguments
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+
+ENVIRONMENT_PARAMETER = "env"
+"""The one injected parameter: never part of a schema, filled in by whoever runs the operation."""
+
+SEPARATOR = "__"
+"""Stands between environment and action in tool names, so no name may contain it."""
+
+
+class _Required:
+    """Marks a parameter without default; its own class so that None and Ellipsis stay usable as defaults."""
+
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+
+
+@dataclass(frozen=True)
+class OperationParameter:
+    """One parameter of an operation.
+
+    Attributes:
+        name: As written in the function.
+        annotation: Its resolved type.
+        default: Its default, or `REQUIRED`.
+        description: Its text in the docstring; may be empty.
+    """
+
+    name: str
+    annotation: Any
+    default: Any = REQUIRED
+    description: str = ""
+
+    @property
+    def required(self) -> bool:
+        """Whether a caller has to give a value."""
+        return self.default is REQUIRED
+
+
+Invoke = Callable[[Mapping[str, Any], Any], Any]
+"""Runs an operation: (values of its open parameters, env) → result."""
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """A named, typed function whose arguments are checked before it runs.
+
+    Attributes:
+        name: A Python identifier without ``__``.
+        description: Short and long text of the docstring; the name in words when there is none.
+        parameters: The open parameters, in order, without `env`.
+        needs_env: Whether `env` is injected.
+        invoke: Runs it on checked values.
+    """
+
+    name: str
+    description: str
+    parameters: tuple[OperationParameter, ...]
+    needs_env: bool
+    invoke: Invoke = field(repr=False)
+
+    def bind(self, **values: Any) -> Self:
+        """Closes arguments: returns a copy that no longer asks for them.
+
+        Args:
+            **values: A value for each parameter to close, checked against its type.
+
+        Raises:
+            DefinitionError: A name is not an open parameter.
+            InvalidArguments: A value has the wrong type.
+        """
+        open_names = [parameter.name for parameter in self.parameters]
+        unknown = sorted(set(values) - set(open_names))
+        if unknown:
+            raise DefinitionError(f"{self.name} has no open parameter {unknown[0]!r}; open are: {open_names}")
+        closed = {
+            parameter.name: _checked_value(self.name, parameter, values[parameter.name])
+            for parameter in self.parameters
+            if parameter.name in values
+        }
+        inner = self.invoke
+        return replace(
+            self,
+            parameters=tuple(parameter for parameter in self.parameters if parameter.name not in closed),
+            invoke=lambda arguments, env: inner({**arguments, **closed}, env),
+        )
+
+    def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the arguments as Python values, defaults filled in.
+
+        Args:
+            arguments: JSON values by parameter name. Types are exact: ``"3"`` is no integer.
+
+        Raises:
+            InvalidArguments: Naming the first argument that is missing, unknown, of the wrong type or out of range.
+        """
+        from pydantic import ValidationError
+        from pydantic_core import to_json
+
+        try:
+            # JSON mode is strict about types, yet takes a list for a tuple and a string for an enum.
+            document = to_json(dict(arguments))
+        except ValueError as error:
+            raise InvalidArguments(f"{self.name}: arguments are not JSON: {error}") from error
+        try:
+            model = self._model.model_validate_json(document, strict=True)
+        except ValidationError as error:
+            raise InvalidArguments(f"{self.name}: {_first_problem(error)}; expected {self._signature_text}") from error
+        return {parameter.name: getattr(model, f"field_{index}") for index, parameter in enumerate(self.parameters)}
+
+    def run(self, arguments: Mapping[str, Any] | None = None, env: Any = None) -> Any:
+        """Validates the arguments, then runs the operation.
+
+        Args:
+            arguments: JSON values by parameter name.
+            env: What the function gets as `env`.
+
+        Raises:
+            InvalidArguments: The arguments do not fit.
+            DefinitionError: The operation needs an `env` and none was given.
+        """
+        if self.needs_env and env is None:
+            raise DefinitionError(f"{self.name} acts on an environment; pass env=…")
+        return self.invoke(self.validate(arguments or {}), env)
+
+    def schema(self) -> dict[str, Any]:
+        """Returns the tool schema in the OpenAI function form (``{"type": "function", "function": {…}}``)."""
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.description, "parameters": self._json_schema},
+        }
+
+    @cached_property
+    def _model(self) -> type[BaseModel]:
+        from pydantic import ConfigDict, Field, create_model
+
+        # Fields have names of our own, so that a parameter may be called `model_config` or `schema`.
+        fields: dict[str, Any] = {}
+        for index, parameter in enumerate(self.parameters):
+            settings: dict[str, Any] = {"alias": parameter.name}
+            if parameter.description:
+                settings["description"] = parameter.description
+            if not parameter.required:
+                settings["default"] = parameter.default
+            fields[f"field_{index}"] = (parameter.annotation, Field(**settings))
+        return create_model(
+            self.name, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False, strict=True), **fields
+        )
+
+    @cached_property
+    def _json_schema(self) -> dict[str, Any]:
+        schema = self._model.model_json_schema(by_alias=True)
+        definitions = schema.pop("$defs", {})
+        inlined: dict[str, Any] = _without_titles(_inline_references(schema, definitions), root=True)
+        inlined.setdefault("properties", {})
+        inlined.pop("description", None)
+        return inlined
+
+    @property
+    def _signature_text(self) -> str:
+        if not self.parameters:
+            return "no arguments"
+        return ", ".join(
+            f"{parameter.name}: {_type_text(parameter.annotation)}" + ("" if parameter.required else " (optional)")
+            for parameter in self.parameters
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Action(Operation, Generic[P, R]):
+    """An operation that an agent may call.
+
+    Calling it calls the plain function; `run` validates first. `>>` feeds the result of one action into the only
+    open parameter of the next; `+` runs two actions in order.
+
+    Attributes:
+        function: The decorated function, or None for a composition.
+        duration: Seconds the action takes on the environment's clock: a number, or the name of the parameter
+            that holds it.
+    """
+
+    function: Callable[P, R] | None = field(default=None, repr=False)
+    duration: float | str = 0.0
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Calls the plain function, without validation."""
+        if self.function is None:
+            raise DefinitionError(f"{self.name} is a composition; use run(arguments, env)")
+        return self.function(*args, **kwargs)
+
+    def bind(self, **values: Any) -> Self:
+        """Closes arguments; see `Operation.bind`. The result is run with `run`, not called."""
+        bound = super().bind(**values)
+        if isinstance(self.duration, str) and self.duration in values:
+            return replace(bound, function=None, duration=float(values[self.duration]))
+        return replace(bound, function=None)
+
+    def seconds(self, arguments: Mapping[str, Any]) -> float:
+        """Returns how long the action takes on the environment's clock with these checked arguments, in seconds."""
+        if isinstance(self.duration, str):
+            return float(arguments[self.duration])
+        return self.duration
+
+    def __rshift__(self, other: Action[Any, S]) -> Action[P, S]:
+        """Returns an action that feeds this one's result into `other`'s only open parameter."""
+        if len(other.parameters) != 1:
+            names = [parameter.name for parameter in other.parameters]
+            raise DefinitionError(f"{self.name} >> {other.name}: {other.name} needs one open parameter, has {names}")
+        target = other.parameters[0].name
+        first, second = self.invoke, other.invoke
+        return Action(
+            name=f"{self.name}_into_{other.name}",
+            description=f"{self.description} Then, with its result: {other.description}",
+            parameters=self.parameters,
+            needs_env=self.needs_env or other.needs_env,
+            invoke=lambda arguments, env: second({target: first(arguments, env)}, env),
+            duration=_total_duration(self, other),
+        )
+
+    def __add__(self, other: Action[Any, S]) -> Action[..., S]:
+        """Returns an action that runs this one, then `other`, and gives the result of `other`."""
+        mine = {parameter.name for parameter in self.parameters}
+        shared = sorted(mine & {parameter.name for parameter in other.parameters})
+        if shared:
+            raise DefinitionError(f"{self.name} + {other.name}: both ask for {shared[0]!r}; bind it in one of them")
+        first, second = self.invoke, other.invoke
+
+        def in_order(arguments: Mapping[str, Any], env: Any) -> Any:
+            first({name: value for name, value in arguments.items() if name in mine}, env)
+            return second({name: value for name, value in arguments.items() if name not in mine}, env)
+
+        # A required parameter may follow an optional one here: arguments are always given by name.
+        return Action(
+            name=f"{self.name}_then_{other.name}",
+            description=f"{self.description} Then: {other.description}",
+            parameters=self.parameters + other.parameters,
+            needs_env=self.needs_env or other.needs_env,
+            invoke=in_order,
+            duration=_total_duration(self, other),
+        )
+
+
+def read_function(function: Callable[..., Any], what: str) -> dict[str, Any]:
+    """Reads a function into the fields of an `Operation`.
+
+    Args:
+        function: A plain function with annotated parameters.
+        what: What it is being made into, for messages ("action", "probe", …).
+
+    Returns:
+        The keyword arguments name, description, parameters, needs_env, invoke.
+
+    Raises:
+        DefinitionError: The function is async, or a parameter is variadic, positional-only or not annotated.
+    """
+    name = getattr(function, "__name__", repr(function))
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise DefinitionError(f"{what} {name} must be a plain function, not async or a generator")
+    if SEPARATOR in name or not name.isidentifier():
+        raise DefinitionError(f"{what} {name}: a name is an identifier without {SEPARATOR!r}")
+    hints = get_type_hints(function, include_extras=True)
+    texts, description = _docstring(function)
+    parameters: list[OperationParameter] = []
+    signature = inspect.signature(function)
+    for parameter in signature.parameters.values():
+        if parameter.name == ENVIRONMENT_PARAMETER:
+            continue
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise DefinitionError(f"{what} {name}: parameter {parameter.name!r} must be callable by name")
+        if parameter.name not in hints:
+            raise DefinitionError(f"{what} {name}: parameter {parameter.name!r} has no type annotation")
+        default = REQUIRED if parameter.default is parameter.empty else parameter.default
+        parameters.append(
+            OperationParameter(parameter.name, hints[parameter.name], default, texts.get(parameter.name, ""))
+        )
+    needs_env = ENVIRONMENT_PARAMETER in signature.parameters
+
+    def invoke(arguments: Mapping[str, Any], env: Any) -> Any:
+        return function(env=env, **arguments) if needs_env else function(**arguments)
+
+    return {
+        "name": name,
+        "description": description or name.replace("_", " ").capitalize() + ".",
+        "parameters": tuple(parameters),
+        "needs_env": needs_env,
+        "invoke": invoke,
+    }
+
+
+@overload
+def action(function: Callable[P, R], /) -> Action[P, R]: ...
+@overload
+def action(*, duration: float | str = 0.0) -> Callable[[Callable[P, R]], Action[P, R]]: ...
+def action(
+    function: Callable[P, R] | None = None, /, *, duration: float | str = 0.0
+) -> Action[P, R] | Callable[[Callable[P, R]], Action[P, R]]:
+    """Makes an `Action` of a typed function; works bare and with keywords.
+
+    Args:
+        function: The function; its docstring becomes the description, its Args section the parameters' texts.
+        duration: Seconds it takes on the environment's clock, or the name of the parameter that holds them.
+
+    Raises:
+        DefinitionError: The function breaks a rule of `read_function`, or `duration` names no parameter.
+    """
+
+    def make(decorated: Callable[P, R]) -> Action[P, R]:
+        fields = read_function(decorated, "action")
+        names = [parameter.name for parameter in fields["parameters"]]
+        if isinstance(duration, str) and duration not in names:
+            raise DefinitionError(f"action {fields['name']}: duration names no parameter: {duration!r}")
+        return Action(**fields, function=decorated, duration=duration)
+
+    return make if function is None else make(function)
+
+
+def _total_duration(first: Action[Any, Any], second: Action[Any, Any]) -> float | str:
+    if isinstance(first.duration, str) or isinstance(second.duration, str):
+        raise DefinitionError(f"{first.name}, {second.name}: bind the duration before composing")
+    return first.duration + second.duration
+
+
+def _docstring(function: Callable[..., Any]) -> tuple[dict[str, str], str]:
+    if not function.__doc__:
+        return {}, ""
+    from docstring_parser import DocstringStyle, parse
+
+    parsed = parse(function.__doc__, style=DocstringStyle.GOOGLE)
+    texts = {entry.arg_name: " ".join((entry.description or "").split()) for entry in parsed.params}
+    parts = [part for part in (parsed.short_description, parsed.long_description) if part]
+    return texts, "\n".join(parts)
+
+
+def _checked_value(operation: str, parameter: OperationParameter, value: Any) -> Any:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(parameter.annotation).validate_python(value, strict=True)
+    except ValidationError as error:
+        raise InvalidArguments(f"{operation}: {parameter.name}: {error.errors()[0]['msg']}") from error
+
+
+def _first_problem(error: Any) -> str:
+    problem = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in problem["loc"]) or "arguments"
+    messages = {"missing": "is missing", "extra_forbidden": "is not a parameter"}
+    message = messages.get(problem["type"])
+    if message is None:
+        message = f"{problem['msg'][:1].lower()}{problem['msg'][1:]}, got {problem.get('input')!r}"[:300]
+    return f"argument {where!r}: {message}"
+
+
+def _type_text(annotation: Any) -> str:
+    return getattr(annotation, "__name__", None) or str(annotation).replace("typing.", "")
+
+
+def _inline_references(node: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inline_references(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = definitions[str(node["$ref"]).rsplit("/", 1)[-1]]
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        return _inline_references({**target, **rest}, definitions)
+    return {key: _inline_references(value, definitions) for key, value in node.items()}
+
+
+def _without_titles(node: Any, *, root: bool = False, properties: bool = False) -> Any:
+    """Drops pydantic's generated titles; a property that is itself called `title` stays."""
+    if isinstance(node, list):
+        return [_without_titles(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _without_titles(value, properties=key == "properties" and not properties)
+        for key, value in node.items()
+        if properties or key != "title" or (not root and not isinstance(value, str))
+    }
