@@ -252,6 +252,13 @@ class TestLookAlikes:
         assert str(project / "agents") in answer
         assert str(CLONE / "agents") in answer
 
+    def test_project_without_that_package_reaches_the_bundled_one(self, tmp_path: Path) -> None:
+        write_project(tmp_path, SCOUT.replace("agents.scout", "rover_agents"))
+
+        assert find_project(tmp_path).roots == (tmp_path, CLONE)
+        answer = run("print(resolve('agents:__file__', find_project()))", cwd=tmp_path)
+        assert answer == str(CLONE / "agents" / "__init__.py")
+
     def test_empty_folder_beside_a_decoy_gets_the_bundled_package(self, tmp_path: Path) -> None:
         write_agents(tmp_path / "decoy", "decoy")
         empty = tmp_path / "empty"
