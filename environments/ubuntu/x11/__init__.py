@@ -1,0 +1,1 @@
+"""Driving one X display: pointer, keyboard, text, pixels, windows and clipboard."""

@@ -1,0 +1,150 @@
+"""One X connection per display, opened on first use and opened again when it is lost."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from crab.errors import EnvironmentFailure
+
+T = TypeVar("T")
+
+_COOKIE_LOCK = threading.Lock()
+
+
+@contextmanager
+def cookie(xauthority: Path) -> Iterator[None]:
+    """Lets X libraries opened inside the block find the cookie file.
+
+    Xlib and libxcb know one way only to be told: the environment variable. It is set for the time of the connection
+    set-up, under a lock, and put back, so that one process can serve several displays.
+
+    Args:
+        xauthority: Cookie file with an entry for this host name and the display.
+    """
+    with _COOKIE_LOCK:
+        before = os.environ.get("XAUTHORITY")
+        os.environ["XAUTHORITY"] = str(xauthority)
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["XAUTHORITY"]
+            else:
+                os.environ["XAUTHORITY"] = before
+
+
+def open_display(name: str, xauthority: Path) -> Any:
+    """Returns a new ``Xlib.display.Display``.
+
+    Args:
+        name: Such as ``":1"``.
+        xauthority: Cookie file; see `cookie`.
+
+    Raises:
+        EnvironmentFailure: The display does not exist or refuses the cookie.
+    """
+    from Xlib import display, error
+
+    try:
+        with cookie(xauthority):
+            opened = display.Display(name)
+    except (error.DisplayError, error.XauthError, error.ConnectionClosedError, OSError) as trouble:
+        raise EnvironmentFailure(
+            f"cannot connect to X display {name}: {trouble}", fix="check that the X server runs and accepts the cookie"
+        ) from trouble
+    # The default handler prints; errors of requests without reply mean a window that has just gone.
+    opened.set_error_handler(lambda _error, _request: None)
+    return opened
+
+
+def lost_errors() -> tuple[type[BaseException], ...]:
+    """Returns the exceptions that mean an Xlib connection is gone."""
+    from Xlib import error
+
+    return (error.ConnectionClosedError, OSError)
+
+
+class Connection:
+    """A connection that survives being cut.
+
+    A program on the display can cut anybody's connection (``XKillClient``); the next call opens a new one. The server
+    is asked to serve this connection even while another program holds a server grab.
+
+    Args:
+        name: The display, such as ``":1"``.
+        xauthority: Its cookie file.
+    """
+
+    def __init__(self, name: str, xauthority: Path) -> None:
+        self.name = name
+        self.xauthority = xauthority
+        self.lock = threading.RLock()
+        self._display: Any = None
+        self._atoms: dict[str, int] = {}
+
+    def call(self, operation: Callable[[Any], T]) -> T:
+        """Runs `operation` on the ``Xlib.display.Display`` and returns its result.
+
+        The operation must be small: when the connection turns out to be gone it runs a second time on a new one.
+
+        Args:
+            operation: Takes the open display. Exceptions other than a lost connection pass through.
+
+        Raises:
+            EnvironmentFailure: The display is gone for good.
+        """
+        with self.lock:
+            try:
+                return operation(self._open())
+            except lost_errors():
+                self._forget()
+            try:
+                return operation(self._open())
+            except lost_errors() as trouble:
+                self._forget()
+                raise EnvironmentFailure(f"X display {self.name} closed the connection twice: {trouble}") from trouble
+
+    def atom(self, name: str) -> int:
+        """Returns the atom of that name on this display."""
+        if name not in self._atoms:
+            self._atoms[name] = self.call(lambda display: display.intern_atom(name))
+        return self._atoms[name]
+
+    def fake_input(self, kind: int, detail: int = 0, x: int = 0, y: int = 0) -> None:
+        """Sends one XTEST event and waits until the server has taken it.
+
+        Args:
+            kind: Event type of the core protocol (2 key press … 6 motion).
+            detail: Keycode or button; 0 with motion means absolute, 1 relative.
+            x: Pixels, for motion.
+            y: Pixels, for motion.
+        """
+
+        def send(display: Any) -> None:
+            display.xtest_fake_input(kind, detail, x=x, y=y)
+            display.sync()
+
+        self.call(send)
+
+    def close(self) -> None:
+        """Closes the connection; may be called twice."""
+        with self.lock:
+            self._forget()
+
+    def _open(self) -> Any:
+        if self._display is None:
+            self._display = open_display(self.name, self.xauthority)
+            self._atoms.clear()
+            self._display.xtest_grab_control(True)
+        return self._display
+
+    def _forget(self) -> None:
+        display, self._display = self._display, None
+        if display is not None:
+            with suppress(*lost_errors()):
+                display.close()

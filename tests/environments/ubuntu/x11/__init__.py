@@ -1,0 +1,1 @@
+"""Tests of what drives an X display, on a real one."""
