@@ -77,6 +77,7 @@ class Evaluator(ABC):
     def rebound(self, roles: Mapping[str, str]) -> Evaluator:
         """Returns the same question asked of other environments; roles not in the mapping stay."""
 
+    @abstractmethod
     def require_ready(self) -> None:
         """Checks that nothing is left open.
 
@@ -165,6 +166,10 @@ class Combination(Evaluator):
     parts: tuple[Evaluator, ...]
 
     def __post_init__(self) -> None:
+        self.require_ready()
+
+    def require_ready(self) -> None:
+        """Checks that every part is an evaluator and is ready."""
         for part in self.parts:
             if not isinstance(part, Evaluator):
                 raise DefinitionError(f"only evaluators combine, not {type(part).__name__}")

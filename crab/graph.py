@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from crab.errors import GraphError
@@ -178,10 +179,7 @@ def chain(*parts: GraphPart) -> CheckpointGraph:
     """Returns a graph in which each part comes after the one before: all its sinks before all sources of the next."""
     graphs = [_as_graph(part) for part in parts]
     links = [
-        (sink, source)
-        for earlier, later in zip(graphs, graphs[1:], strict=False)
-        for sink in earlier.sinks
-        for source in later.sources
+        (sink, source) for earlier, later in pairwise(graphs) for sink in earlier.sinks for source in later.sources
     ]
     return _union(graphs, links)
 

@@ -109,7 +109,7 @@ class OracleCall:
 
 
 def perform(environment: str, action: str, /, **arguments: Any) -> OracleCall:
-    """Returns an `OracleCall`; reads well in oracles: ``yield perform("desktop", "click", x=10, y=20)``."""
+    """Makes an `OracleCall`, so that an oracle reads like a recipe: ``yield perform("desktop", "click", x=1, y=2)``."""
     return OracleCall(environment, action, arguments)
 
 
