@@ -109,7 +109,7 @@ class OracleCall:
 
 
 def perform(environment: str, action: str, /, **arguments: Any) -> OracleCall:
-    """Makes an `OracleCall`, so that an oracle reads like a recipe: ``yield perform("desktop", "click", x=1, y=2)``."""
+    """Makes an `OracleCall` for an oracle to yield, e.g. of the action ``click`` with ``x=1, y=2`` on ``desktop``."""
     return OracleCall(environment, action, arguments)
 
 
