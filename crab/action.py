@@ -6,11 +6,14 @@ OpenAI function form, validation of arguments, and composition with ``bind``, ``
 
 from __future__ import annotations
 
+import copy
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, get_type_hints, overload
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, get_args, get_type_hints, overload
 
 from crab.errors import DefinitionError, InvalidArguments
 
@@ -26,6 +29,14 @@ ENVIRONMENT_PARAMETER = "env"
 
 SEPARATOR = "__"
 """Stands between environment and action in tool names, so no name may contain it."""
+
+
+_NOT_PLAIN = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+
+# JSON Schema keywords whose value is data and no schema; and those that tool schemas do without ("discriminator"
+# points at definitions that have been inlined).
+_VALUE_KEYWORDS = frozenset({"default", "const", "enum", "examples", "required"})
+_DROPPED_KEYWORDS = frozenset({"title", "discriminator"})
 
 
 class _Required:
@@ -69,7 +80,7 @@ class Operation:
     """A named, typed function whose arguments are checked before it runs.
 
     Attributes:
-        name: A Python identifier without ``__``.
+        name: See `is_name`.
         description: Short and long text of the docstring; the name in words when there is none.
         parameters: The open parameters, in order, without `env`.
         needs_env: Whether `env` is injected.
@@ -82,7 +93,7 @@ class Operation:
     needs_env: bool
     invoke: Invoke = field(repr=False)
 
-    def bind(self, **values: Any) -> Self:
+    def bind(self, /, **values: Any) -> Self:
         """Closes arguments: returns a copy that no longer asks for them.
 
         Args:
@@ -112,18 +123,18 @@ class Operation:
         """Returns the arguments as Python values, defaults filled in.
 
         Args:
-            arguments: JSON values by parameter name. Types are exact: ``"3"`` is no integer.
+            arguments: JSON values by parameter name. Types are exact: ``"3"`` is no integer; numbers are finite.
 
         Raises:
             InvalidArguments: Naming the first argument that is missing, unknown, of the wrong type or out of range.
+            DefinitionError: A parameter has a type that JSON cannot say.
         """
         from pydantic import ValidationError
-        from pydantic_core import to_json
 
         try:
             # JSON mode is strict about types, yet takes a list for a tuple and a string for an enum.
-            document = to_json(dict(arguments))
-        except ValueError as error:
+            document = json.dumps(dict(arguments), allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
             raise InvalidArguments(f"{self.name}: arguments are not JSON: {error}") from error
         try:
             model = self._model.model_validate_json(document, strict=True)
@@ -147,15 +158,22 @@ class Operation:
         return self.invoke(self.validate(arguments or {}), env)
 
     def schema(self) -> dict[str, Any]:
-        """Returns the tool schema in the OpenAI function form (``{"type": "function", "function": {…}}``)."""
+        """Returns the tool schema in the OpenAI function form (``{"type": "function", "function": {…}}``).
+
+        References are inlined and generated titles left out; the result is the caller's own.
+
+        Raises:
+            DefinitionError: A parameter has a type that JSON cannot say, or one that contains itself.
+        """
+        parameters = copy.deepcopy(self._json_schema)
         return {
             "type": "function",
-            "function": {"name": self.name, "description": self.description, "parameters": self._json_schema},
+            "function": {"name": self.name, "description": self.description, "parameters": parameters},
         }
 
     @cached_property
     def _model(self) -> type[BaseModel]:
-        from pydantic import ConfigDict, Field, create_model
+        from pydantic import ConfigDict, Field, PydanticUserError, create_model
 
         # Fields have names of our own, so that a parameter may be called `model_config` or `schema`.
         fields: dict[str, Any] = {}
@@ -166,18 +184,26 @@ class Operation:
             if not parameter.required:
                 settings["default"] = parameter.default
             fields[f"field_{index}"] = (parameter.annotation, Field(**settings))
-        return create_model(
-            self.name, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False, strict=True), **fields
-        )
+        config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+        try:
+            return create_model(self.name, __config__=config, **fields)
+        except PydanticUserError as error:
+            raise self._not_json() from error
 
     @cached_property
     def _json_schema(self) -> dict[str, Any]:
-        schema = self._model.model_json_schema(by_alias=True)
+        from pydantic import PydanticUserError
+
+        try:
+            schema = self._model.model_json_schema(by_alias=True)
+        except PydanticUserError as error:
+            raise self._not_json() from error
         definitions = schema.pop("$defs", {})
-        inlined: dict[str, Any] = _without_titles(_inline_references(schema, definitions), root=True)
-        inlined.setdefault("properties", {})
-        inlined.pop("description", None)
-        return inlined
+        return {"properties": {}, **_plain_schema(schema, definitions)}
+
+    def _not_json(self) -> DefinitionError:
+        known = "str, int, float, bool, enums, Literal, list, dict and pydantic models"
+        return DefinitionError(f"{self.name}({self._signature_text}): a type that JSON cannot say; use {known}")
 
     @property
     def _signature_text(self) -> str:
@@ -211,7 +237,7 @@ class Action(Operation, Generic[P, R]):
             raise DefinitionError(f"{self.name} is a composition; use run(arguments, env)")
         return self.function(*args, **kwargs)
 
-    def bind(self, **values: Any) -> Self:
+    def bind(self, /, **values: Any) -> Self:
         """Closes arguments; see `Operation.bind`. The result is run with `run`, not called."""
         bound = super().bind(**values)
         if isinstance(self.duration, str) and self.duration in values:
@@ -229,14 +255,25 @@ class Action(Operation, Generic[P, R]):
         if len(other.parameters) != 1:
             names = [parameter.name for parameter in other.parameters]
             raise DefinitionError(f"{self.name} >> {other.name}: {other.name} needs one open parameter, has {names}")
-        target = other.parameters[0].name
+        target = other.parameters[0]
         first, second = self.invoke, other.invoke
+        name = f"{self.name}_into_{other.name}"
+
+        def piped(arguments: Mapping[str, Any], env: Any) -> Any:
+            result = first(arguments, env)
+            try:
+                value = _checked_value(other.name, target, result)
+            except InvalidArguments as error:
+                # Whoever composed them made the mistake, not whoever called.
+                raise DefinitionError(f"{name}: the result of {self.name} does not fit {error}") from error
+            return second({target.name: value}, env)
+
         return Action(
-            name=f"{self.name}_into_{other.name}",
+            name=name,
             description=f"{self.description} Then, with its result: {other.description}",
             parameters=self.parameters,
             needs_env=self.needs_env or other.needs_env,
-            invoke=lambda arguments, env: second({target: first(arguments, env)}, env),
+            invoke=piped,
             duration=_total_duration(self, other),
         )
 
@@ -263,6 +300,14 @@ class Action(Operation, Generic[P, R]):
         )
 
 
+def is_name(text: str) -> bool:
+    """Whether this may name an operation, an environment or a role, so that tool names made of two stay unambiguous.
+
+    Names are ASCII identifiers without ``__`` that do not end in an underscore.
+    """
+    return text.isidentifier() and text.isascii() and SEPARATOR not in text and not text.endswith("_")
+
+
 def read_function(function: Callable[..., Any], what: str) -> dict[str, Any]:
     """Reads a function into the fields of an `Operation`.
 
@@ -274,22 +319,23 @@ def read_function(function: Callable[..., Any], what: str) -> dict[str, Any]:
         The keyword arguments name, description, parameters, needs_env, invoke.
 
     Raises:
-        DefinitionError: The function is async, or a parameter is variadic, positional-only or not annotated.
+        DefinitionError: The function is async, or a parameter is variadic, positional-only, or not annotated with a
+            type that can be resolved.
     """
     name = getattr(function, "__name__", repr(function))
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+    if any(test(function) for test in _NOT_PLAIN):
         raise DefinitionError(f"{what} {name} must be a plain function, not async or a generator")
-    if SEPARATOR in name or not name.isidentifier():
-        raise DefinitionError(f"{what} {name}: a name is an identifier without {SEPARATOR!r}")
-    hints = get_type_hints(function, include_extras=True)
+    if not is_name(name):
+        raise DefinitionError(f"{what} {name}: a name is an ASCII identifier without {SEPARATOR!r} or '_' at its end")
+    hints = _resolved_hints(function, what)
     texts, description = _docstring(function)
     parameters: list[OperationParameter] = []
     signature = inspect.signature(function)
     for parameter in signature.parameters.values():
-        if parameter.name == ENVIRONMENT_PARAMETER:
-            continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise DefinitionError(f"{what} {name}: parameter {parameter.name!r} must be callable by name")
+        if parameter.name == ENVIRONMENT_PARAMETER:
+            continue
         if parameter.name not in hints:
             raise DefinitionError(f"{what} {name}: parameter {parameter.name!r} has no type annotation")
         default = REQUIRED if parameter.default is parameter.empty else parameter.default
@@ -343,6 +389,18 @@ def _total_duration(first: Action[Any, Any], second: Action[Any, Any]) -> float 
     return first.duration + second.duration
 
 
+def _resolved_hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
+    # The type of `env` is for type checkers only, so it may be imported for them only.
+    names = {name: hint for name, hint in function.__annotations__.items() if name != ENVIRONMENT_PARAMETER}
+    try:
+        return get_type_hints(
+            SimpleNamespace(__annotations__=names), getattr(function, "__globals__", {}), include_extras=True
+        )
+    except NameError as error:
+        problem = f"annotation {error.name!r} is not known in its module when it is decorated"
+        raise DefinitionError(f"{what} {function.__name__}: {problem}; import it outside TYPE_CHECKING") from error
+
+
 def _docstring(function: Callable[..., Any]) -> tuple[dict[str, str], str]:
     if not function.__doc__:
         return {}, ""
@@ -374,29 +432,29 @@ def _first_problem(error: Any) -> str:
 
 
 def _type_text(annotation: Any) -> str:
-    return getattr(annotation, "__name__", None) or str(annotation).replace("typing.", "")
+    # Generic aliases such as list[int] have the bare name of their origin.
+    bare = not get_args(annotation) and getattr(annotation, "__name__", None)
+    return bare or str(annotation).replace("typing.", "")
 
 
-def _inline_references(node: Any, definitions: Mapping[str, Any]) -> Any:
-    if isinstance(node, list):
-        return [_inline_references(item, definitions) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if "$ref" in node:
-        target = definitions[str(node["$ref"]).rsplit("/", 1)[-1]]
-        rest = {key: value for key, value in node.items() if key != "$ref"}
-        return _inline_references({**target, **rest}, definitions)
-    return {key: _inline_references(value, definitions) for key, value in node.items()}
-
-
-def _without_titles(node: Any, *, root: bool = False, properties: bool = False) -> Any:
-    """Drops pydantic's generated titles; a property that is itself called `title` stays."""
-    if isinstance(node, list):
-        return [_without_titles(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        key: _without_titles(value, properties=key == "properties" and not properties)
-        for key, value in node.items()
-        if properties or key != "title" or (not root and not isinstance(value, str))
-    }
+def _plain_schema(schema: Mapping[str, Any], definitions: Mapping[str, Any], inside: tuple[str, ...] = ()) -> Any:
+    """Inlines references and drops generated titles, but leaves property names and values (defaults) as they are."""
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rsplit("/", 1)[-1]
+        if name in inside:
+            raise DefinitionError(f"type {name} contains itself; a tool schema without references cannot say that")
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return _plain_schema({**definitions[name], **rest}, definitions, (*inside, name))
+    plain: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties":
+            plain[key] = {name: _plain_schema(part, definitions, inside) for name, part in value.items()}
+        elif key in _VALUE_KEYWORDS:
+            plain[key] = value
+        elif isinstance(value, list):
+            plain[key] = [
+                _plain_schema(part, definitions, inside) if isinstance(part, dict) else part for part in value
+            ]
+        elif key not in _DROPPED_KEYWORDS:
+            plain[key] = _plain_schema(value, definitions, inside) if isinstance(value, dict) else value
+    return plain

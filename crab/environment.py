@@ -7,14 +7,25 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from crab.action import Action, Operation, read_function
-from crab.errors import DefinitionError, EnvironmentFailure, ProbeFailure, UnknownAction, UsageError
+from crab.action import Action, Operation, is_name, read_function
+from crab.errors import (
+    ActionFailed,
+    CrabError,
+    DeadlineExceeded,
+    DefinitionError,
+    EnvironmentFailure,
+    ProbeFailure,
+    UnknownAction,
+    UsageError,
+)
 from crab.observation import Observation, ObservationRequest
 
 PROBE_SECONDS = 10.0
@@ -211,7 +222,8 @@ class Environment(ABC):
         """Asks the device one read-only question; hidden from agents.
 
         Raises:
-            ProbeFailure: It could not be answered within `seconds`.
+            ProbeFailure: It could not be answered.
+            DeadlineExceeded: It was not answered within `seconds`.
         """
 
     @abstractmethod
@@ -281,6 +293,15 @@ def _by_name(kind: str, what: str, operations: Iterable[Operation], sort: type) 
     return MappingProxyType(table)
 
 
+def _distinct(kind: str, providers: Iterable[Provider]) -> dict[str, Provider]:
+    table: dict[str, Provider] = {}
+    for provider in providers:
+        if provider.name in table:
+            raise DefinitionError(f"{kind}: two providers are called {provider.name!r}")
+        table[provider.name] = provider
+    return table
+
+
 class EnvironmentKind:
     """Declares one kind of environment: actions + probes + preparations + providers.
 
@@ -308,7 +329,7 @@ class EnvironmentKind:
         extra_actions: Iterable[Action[Any, Any]] = (),
         providers: Iterable[Provider] = (),
     ) -> None:
-        if not kind.isidentifier() or "__" in kind or kind == "root":
+        if not is_name(kind) or kind == "root":
             raise DefinitionError(f"kind of environment {kind!r}: an identifier without '__', and not 'root'")
         self.kind = kind
         self.description = description
@@ -316,7 +337,7 @@ class EnvironmentKind:
         self.extra_actions: Mapping[str, Action[Any, Any]] = _by_name(kind, "extra actions", extra_actions, Action)
         self.probes: Mapping[str, Probe] = _by_name(kind, "probes", probes, Probe)
         self.preparations: Mapping[str, Preparation] = _by_name(kind, "preparations", preparations, Preparation)
-        self.providers: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in providers})
+        self.providers: Mapping[str, Provider] = MappingProxyType(_distinct(kind, providers))
         for name in self.extra_actions:
             if name in self.actions:
                 raise DefinitionError(f"{kind}: {name!r} is both an action and an extra action")
@@ -353,6 +374,17 @@ def _describe(operation: Operation) -> OperationDescription:
     return OperationDescription(operation.name, operation.schema(), duration)
 
 
+@contextmanager
+def _device_trouble(what: str) -> Iterator[None]:
+    """Makes whatever a device raises an `EnvironmentFailure`, except what it raises on purpose."""
+    try:
+        yield
+    except CrabError:
+        raise
+    except Exception as error:
+        raise EnvironmentFailure(f"{what}: {type(error).__name__}: {error}") from error
+
+
 class HostedEnvironment(Environment):
     """The verbs over a device in this process. Not thread-safe: one caller at a time.
 
@@ -384,14 +416,16 @@ class HostedEnvironment(Environment):
         # A reset that fails half-way must leave nothing enabled.
         self._enabled = {}
         self._phase = "new"
-        self._device.reset(seed, start_time)
+        with _device_trouble(f"{self._kind.kind}: reset"):
+            self._device.reset(seed, start_time)
         self._enabled = {**self._kind.actions, **extra}
         self._phase = "prepare"
 
     def observe(self, request: ObservationRequest | None = None) -> Observation:
         """Observes the device; see `Environment.observe`."""
         self._require_reset("observe")
-        return self._device.observe(request or ObservationRequest())
+        with _device_trouble(f"{self._kind.kind}: observe"):
+            return self._device.observe(request or ObservationRequest())
 
     def act(self, name: str, arguments: Mapping[str, Any]) -> ActResult:
         """Acts on the device; see `Environment.act`."""
@@ -401,8 +435,14 @@ class HostedEnvironment(Environment):
         action = self._enabled[name]
         values = action.validate(arguments)
         self._phase = "act"
-        value = action.invoke(values, self._device)
-        settlement = self._device.settle()
+        with _device_trouble(f"{self._kind.kind}: action {name}"):
+            try:
+                value = action.invoke(values, self._device)
+            except ActionFailed:
+                # It may have changed something on the way, and the next look must not see it moving.
+                self._device.settle()
+                raise
+            settlement = self._device.settle()
         return ActResult(value, action.seconds(values), settlement.settled, settlement.seconds)
 
     def advance(self, seconds: float) -> None:
@@ -425,12 +465,17 @@ class HostedEnvironment(Environment):
         self._require_reset("probe")
         if name not in self._kind.probes:
             raise ProbeFailure(f"{self._kind.kind} has no probe {name!r}; it has: {', '.join(self._kind.probes)}")
+        deadline = time.monotonic() + seconds
         try:
-            return self._kind.probes[name].run(arguments, self._device)
+            answer = self._kind.probes[name].run(arguments, self._device)
         except ProbeFailure:
             raise
         except Exception as error:
             raise ProbeFailure(f"probe {name}: {type(error).__name__}: {error}") from error
+        # The device runs in this process and cannot be interrupted, but a late answer is none.
+        if time.monotonic() >= deadline:
+            raise DeadlineExceeded(f"probe {name} took longer than {seconds:g} s")
+        return answer
 
     def prepare(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Prepares the device; see `Environment.prepare`."""
@@ -440,7 +485,8 @@ class HostedEnvironment(Environment):
         if name not in self._kind.preparations:
             known = ", ".join(self._kind.preparations)
             raise UsageError(f"{self._kind.kind} has no preparation {name!r}; it has: {known}")
-        self._kind.preparations[name].run(arguments, self._device)
+        with _device_trouble(f"{self._kind.kind}: preparation {name}"):
+            self._kind.preparations[name].run(arguments, self._device)
 
     def close(self) -> None:
         """Closes the device once."""

@@ -115,7 +115,7 @@ class Leaf(Operation, Evaluator):
             raise DefinitionError(f"{self.name} has closed arguments; use evaluate")
         return self.function(*args, **kwargs)
 
-    def bind(self, **values: Any) -> Self:
+    def bind(self, /, **values: Any) -> Self:
         """Closes arguments; see `Operation.bind`."""
         return replace(super().bind(**values), function=None)
 

@@ -82,7 +82,7 @@ class CheckpointGraph:
         try:
             sorter.prepare()
         except CycleError as error:
-            raise GraphError(f"checkpoints form a cycle: {' → '.join(reversed(error.args[1]))}") from error
+            raise GraphError(f"checkpoints form a cycle: {' → '.join(error.args[1])}") from error
         rank = {id: index for index, id in enumerate(self._by_id)}
         order: list[str] = []
         while sorter.is_active():

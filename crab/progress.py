@@ -6,7 +6,7 @@ Once passed it stays passed.
 
 from __future__ import annotations
 
-import heapq
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,13 +35,14 @@ class Pass:
 class Progress:
     """Which checkpoints have passed, and which are active.
 
-    Bookkeeping of `advance` costs O(log N) for each checkpoint asked, unlocked or passed, and nothing for the others.
+    Bookkeeping of `advance` is linear in the checkpoints asked, unlocked and passed; the others cost nothing.
     """
 
     def __init__(self, graph: CheckpointGraph) -> None:
         self.graph = graph
         self._rank = {id: index for index, id in enumerate(graph.order)}
         self._waiting_for = {id: len(graph.predecessors(id)) for id in graph.order}
+        # In the order in which they became active, so a transient checkpoint stands before its successors.
         self._active: dict[str, None] = {}
         self._passed: dict[str, Pass] = {}
         self._unknown: dict[str, str] = {}
@@ -81,27 +82,23 @@ class Progress:
         """Asks the active checkpoints, and those that become active by it, each at most once.
 
         Args:
-            ask: Answers one checkpoint. It is called in topological order within a wave.
+            ask: Answers one checkpoint. Within a step it is called for a checkpoint before any of its successors.
             step: Number of executed actions so far, noted in each pass.
 
         Returns:
             The checkpoints that passed now, in order.
         """
         passes: list[Pass] = []
-        queue = [self._rank[id] for id in self._active]
-        heapq.heapify(queue)
+        queue = deque(self._active)
         while queue:
-            id = self.graph.order[heapq.heappop(queue)]
-            if id not in self._active:
-                continue
+            id = queue.popleft()
             verdict = ask(self.graph[id])
             if verdict.value is None:
                 self._unknown[id] = verdict.reason
                 continue
             self._unknown.pop(id, None)
             if verdict.value:
-                for opened in self._pass(id, step, passes):
-                    heapq.heappush(queue, self._rank[opened])
+                queue.extend(self._pass(id, step, passes))
         return tuple(passes)
 
     def _open(self, id: str) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from crab.action import SEPARATOR, is_name
 from crab.errors import DefinitionError
 from crab.evaluator import ROOT
 from crab.graph import CheckpointGraph
@@ -193,9 +194,10 @@ class Subtask:
         if len(set(names)) != len(names):
             raise DefinitionError(f"subtask {self.id}: two parameters share a name: {names}")
         for text in (self.description, self.output.phrase if self.output else ""):
-            for blank in _blanks(text):
+            for blank in _blanks(f"subtask {self.id}", text):
                 if blank not in names:
                     raise DefinitionError(f"subtask {self.id}: {{{blank}}} in its text is no parameter of {names}")
+        _check_roles(f"subtask {self.id}", self.environments)
         unknown = sorted({*self.needs, *self.extra_actions} - set(self.environments))
         if unknown:
             raise DefinitionError(f"subtask {self.id}: {unknown[0]!r} is none of its roles {sorted(self.environments)}")
@@ -261,13 +263,22 @@ class Task:
     family: str = ""
 
     def __post_init__(self) -> None:
-        if not self.environments or ROOT in self.environments:
-            raise DefinitionError(f"task {self.id}: it needs an environment, and {ROOT!r} is always there by itself")
-        known = {*self.environments, ROOT}
-        asked = {*self.graph.environments, *(call.environment for call in self.setup), *self.needs}
-        for role in sorted(asked - known):
+        _check_roles(f"task {self.id}", self.environments)
+        devices = {*(call.environment for call in self.setup), *self.needs, *self.extra_actions}
+        for role in sorted((self.graph.environments - {ROOT} | devices) - set(self.environments)):
             raise DefinitionError(f"task {self.id}: {role!r} is none of its environments {sorted(self.environments)}")
 
 
-def _blanks(text: str) -> list[str]:
-    return [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+def _check_roles(what: str, environments: Mapping[str, str]) -> None:
+    if not environments or ROOT in environments:
+        raise DefinitionError(f"{what}: it needs an environment, and {ROOT!r} is always there by itself")
+    for role in environments:
+        if not is_name(role):
+            raise DefinitionError(f"{what}: role {role!r} must be an identifier without {SEPARATOR!r}")
+
+
+def _blanks(what: str, text: str) -> list[str]:
+    try:
+        return [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+    except ValueError as error:
+        raise DefinitionError(f"{what}: {error} in {text!r}; braces that are meant are doubled") from error
