@@ -119,8 +119,11 @@ def submit(answer: str) -> OracleCall:
     return OracleCall(ROOT, "submit", {"answer": answer})
 
 
-Solution = Generator[OracleCall, Observations, None]
-"""A running oracle: yields calls, is sent what an agent would be shown; it never probes or prepares."""
+Solution = Generator[OracleCall | None, Observations, None]
+"""A running oracle: yields calls, is sent what an agent would be shown; it never probes or prepares.
+
+Yielding None acts on nothing: it asks for the present observations, to look before the first call.
+"""
 
 Solve = Callable[[Values], Solution]
 

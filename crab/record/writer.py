@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -19,6 +20,9 @@ from crab.record.schema import EVENT_FIELDS, SCHEMA_VERSION, State, Status, Tria
 
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}
 """File name extension of a shot by media type; others become ``bin``."""
+
+LARGE_BYTES = 100_000
+"""Probe answers above this many bytes of JSON are stored as ``shots/<sha256>.json``."""
 
 ATTEMPT_FILES = ("spec.json", "status.json", "events.jsonl", "trial.log", "trajectory.json", "result.json", "shots")
 """What belongs to one attempt and moves to ``attempts/<n>/`` when the next one begins."""
@@ -131,6 +135,15 @@ class TrialWriter:
             },
         )
 
+    def large(self, value: Any) -> Any:
+        """Returns a JSON value as an event holds it: a large one goes to ``shots/`` and leaves its digest behind."""
+        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        if len(data) <= LARGE_BYTES:
+            return value
+        digest = hashlib.sha256(data).hexdigest()
+        self._store(f"{digest}.json", data)
+        return {"shot": digest}
+
     def status(self, state: State) -> None:
         """Replaces ``status.json``."""
         document = Status(state=state, attempt=self.attempt, process=os.getpid())
@@ -149,8 +162,6 @@ class TrialWriter:
     def _tree(self, tree: AccessibilityNode | None) -> str | None:
         if tree is None:
             return None
-        import hashlib
-
         data = json.dumps(asdict(tree), ensure_ascii=False, separators=(",", ":")).encode()
         digest = hashlib.sha256(data).hexdigest()
         self._store(f"{digest}.json", data)

@@ -1,0 +1,74 @@
+"""What ends a trial although the agent would go on."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crab.agent import Usage
+from crab.record.schema import LimitsSpec, Reason
+
+
+class TimeUp(Exception):
+    """Raised inside an agent that is still deciding when the trial's time is over."""
+
+
+class LimitWatch:
+    """Counts against the limits of one trial.
+
+    Args:
+        limits: Bounds.
+    """
+
+    def __init__(self, limits: LimitsSpec) -> None:
+        self.limits = limits
+        self.actions = 0
+        """Executed actions so far, A."""
+        self.invalid_in_a_row = 0
+        self._tokens = 0
+        self._cost = 0.0
+        self._ends = time.monotonic() + limits.seconds
+
+    def used(self, usage: Usage) -> None:
+        """Adds the usage of one decision."""
+        self._tokens += usage.total
+        self._cost += usage.cost or 0.0
+
+    def reached(self) -> Reason | None:
+        """Returns the first limit that is reached, or None."""
+        if self.actions >= self.limits.actions:
+            return Reason.STEP_LIMIT
+        if time.monotonic() >= self._ends:
+            return Reason.TIME_LIMIT
+        if self.limits.tokens is not None and self._tokens >= self.limits.tokens:
+            return Reason.TOKEN_LIMIT
+        if self.limits.cost is not None and self._cost >= self.limits.cost:
+            return Reason.COST_LIMIT
+        # A limit of 0 is the paper's rule: the first invalid call ends the episode.
+        if self.invalid_in_a_row >= max(1, self.limits.invalid_calls):
+            return Reason.INVALID_ACTION
+        return None
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """Raises `TimeUp` inside the block when the time is over; outside the main thread it only bounds nothing.
+
+        A signal can reach Python code of the main thread only; the driver's own time-out covers everything else.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def ring(number: int, frame: object) -> None:
+            raise TimeUp
+
+        previous = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._ends - time.monotonic()))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)
