@@ -1,1 +1,1 @@
-"""The agents that come with CRAB."""
+"""Agents: things that decide. One module or folder each."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import NoReturn, TypeVar
 
 from crab.agent import Agent, Call, Decision, Tool
 from crab.environment import ActResult, Environment, EnvironmentDescription
@@ -45,7 +45,7 @@ class EpisodeSettings:
     seed: int
     start_time: str
     limits: LimitsSpec
-    request: ObservationRequest = ObservationRequest()
+    request: ObservationRequest = field(default_factory=ObservationRequest)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Episode:
                 self._error("start check", CrabError(f"checkpoint {id} is true before the start"), "infrastructure")
                 raise _End(Reason.ENVIRONMENT_ERROR, valid=False)
 
-    def _loop(self) -> None:
+    def _loop(self) -> NoReturn:
         results: tuple[CallResult, ...] = ()
         while True:
             self._stop_at_limit()
@@ -183,7 +183,8 @@ class Episode:
         for environment in clocks:
             environment.pause()
         began = time.monotonic()
-        decision = self._guarded("decide", lambda: self._agent.decide(observations))
+        # A foreign agent may return anything, whatever its annotations say.
+        decision: object = self._guarded("decide", lambda: self._agent.decide(observations))
         for environment in clocks:
             environment.resume()
         if not isinstance(decision, Decision):

@@ -55,7 +55,7 @@ class ToolBox:
             WrongEnvironment: Another environment of the task has that action.
             UnknownAction: None has it.
         """
-        if not isinstance(call, Call) or not isinstance(call.name, str) or not isinstance(call.arguments, Mapping):
+        if not isinstance(call, Call) or not _well_formed(call.name, call.arguments):
             raise MalformedCall("a call has a tool's name and an object of arguments")
         if call.name in self.tools:
             return self.tools[call.name]
@@ -76,3 +76,8 @@ class ToolBox:
 
 def _renamed(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {**schema, "function": {**schema["function"], "name": name}}
+
+
+def _well_formed(name: object, arguments: object) -> bool:
+    """Whether a foreign agent filled in a call as its annotations say."""
+    return isinstance(name, str) and isinstance(arguments, Mapping)
