@@ -1,0 +1,1 @@
+"""The budgets of the framework, measured: ``python -m tests.benchmarks``, or ``make bench``."""
