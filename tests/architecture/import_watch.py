@@ -57,14 +57,15 @@ class Watch:
             self.seen.append(f"importing {self.module} {effect}")
 
     def asked_by_repository(self) -> bool:
-        """Whether the innermost frame outside the standard library is in the repository."""
+        """Whether the innermost frame that is not a function of the standard library is in the repository."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None:
-            file = frame.f_code.co_filename
+            file, name = frame.f_code.co_filename, frame.f_code.co_name
             ours = file.startswith(self.root) and not file.startswith((self.packages, sys.prefix))
             if ours and os.path.basename(file) != "import_watch.py":
                 return True
-            if file.startswith(self.packages):
+            # Another package's code, or a module of the standard library that is being imported in its turn.
+            if file.startswith(self.packages) or (file.startswith(self.library) and name == "<module>"):
                 return False
             frame = frame.f_back
         return False

@@ -120,3 +120,10 @@ def test_watch_notices(code: str, complaint: str, tmp_path: Path) -> None:
     seen = watch(["rover"], HEAVY, root=tmp_path)
 
     assert any(complaint in sentence for sentence in seen), seen
+
+
+def test_watch_lets_the_standard_library_be_imported(tmp_path: Path) -> None:
+    """What a module of the standard library does when it is imported is not the importing module's doing."""
+    (tmp_path / "rover.py").write_text("import logging, multiprocessing, asyncio, uuid, tempfile", encoding="utf-8")
+
+    assert watch(["rover"], HEAVY, root=tmp_path) == []
