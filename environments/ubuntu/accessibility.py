@@ -69,6 +69,10 @@ class _Unanswered(Exception):
     """Raised when a call was answered by an error, or not in time."""
 
 
+# What an application that answers nonsense (wrong types, missing values) leads to, beside no answer at all.
+_NONSENSE = (_Unanswered, TypeError, ValueError, LookupError, AttributeError)
+
+
 class AccessibilityReader:
     """Reads the tree of one session's applications.
 
@@ -123,10 +127,10 @@ class AccessibilityReader:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(seconds)
-        except (FutureTimeoutError, OSError, EOFError, _Unanswered) as trouble:
+        except (FutureTimeoutError, OSError, EOFError, LookupError, _Unanswered) as trouble:
             future.cancel()
             raise EnvironmentFailure(
-                f"the accessibility bus of the session does not answer: {trouble or type(trouble).__name__}",
+                f"the accessibility bus of the session does not answer: {str(trouble) or type(trouble).__name__}",
                 fix="check that at-spi2-core is installed and the session's dbus-daemon runs",
             ) from trouble
 
@@ -181,7 +185,7 @@ class _Walk:
         try:
             name = await self._name(path)
             children = await self._children(path, self.limits.depth)
-        except _Unanswered:
+        except _NONSENSE:
             return AccessibilityNode("application") if self.frozen else None
         return AccessibilityNode("application", name, children=children)
 
@@ -203,7 +207,7 @@ class _Walk:
             text, bounds, children = await asyncio.gather(
                 self._text(path, interfaces[0]), self._bounds(path, interfaces[0]), self._children(path, depth - 1)
             )
-        except _Unanswered:
+        except _NONSENSE:
             return None
         return AccessibilityNode(role[0].lower(), name, text, states, bounds, children)
 
@@ -223,9 +227,9 @@ class _Walk:
             return None
         try:
             x, y, width, height = (await self._ask(path, _COMPONENT, "GetExtents", "u", [_SCREEN_COORDINATES]))[0]
-        except _Unanswered:
+            return Bounds(x, y, width, height) if width > 0 and height > 0 else None
+        except _NONSENSE:
             return None
-        return Bounds(x, y, width, height) if width > 0 and height > 0 else None
 
     async def _text(self, path: str, interfaces: list[str]) -> str | None:
         try:
@@ -234,7 +238,7 @@ class _Walk:
             if _VALUE in interfaces:
                 value = (await self._ask(path, _PROPERTIES, "Get", "ss", [_VALUE, "CurrentValue"]))[0].value
                 return f"{value:g}"
-        except (_Unanswered, TypeError, ValueError):
+        except _NONSENSE:
             return None
         return None
 

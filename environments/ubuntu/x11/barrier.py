@@ -31,18 +31,27 @@ class FocusBarrier:
         self._connection = connection
         self._serials = itertools.count(1)
 
-    def wait(self) -> bool:
-        """Returns once the focused window has read everything sent before; True when it said so itself.
+    def wait(self) -> None:
+        """Returns once the focused window has read everything sent before, as far as can be known.
 
         A window that takes part but does not answer within 2 s is not waited for any longer.
         """
-        protocols, ping = self._connection.atom("WM_PROTOCOLS"), self._connection.atom("_NET_WM_PING")
-        answered = self._connection.call(lambda display: self._ping(display, protocols, ping))
-        if answered is None:
+        if self.ask() is None:
             time.sleep(_BLIND_SECONDS)
-        return bool(answered)
 
-    def _ping(self, display: Any, protocols: int, ping: int) -> bool | None:
+    def ask(self, seconds: float = _ANSWER_SECONDS) -> bool | None:
+        """Returns True once the focused window has read everything sent before.
+
+        Args:
+            seconds: How long it may take.
+
+        Returns:
+            False when it did not answer in time, None when there is no window that takes part.
+        """
+        protocols, ping = self._connection.atom("WM_PROTOCOLS"), self._connection.atom("_NET_WM_PING")
+        return self._connection.call(lambda display: self._ping(display, protocols, ping, seconds))
+
+    def _ping(self, display: Any, protocols: int, ping: int, seconds: float) -> bool | None:
         from Xlib import error
         from Xlib.protocol import event
 
@@ -58,7 +67,7 @@ class FocusBarrier:
             )
             window.send_event(message, event_mask=0)
             display.sync()
-            return _await_answer(display, protocols, ping, serial)
+            return _await_answer(display, protocols, ping, serial, seconds)
         except error.BadWindow:
             return None
         finally:
@@ -85,8 +94,8 @@ def _focused_participant(display: Any, protocols: int, ping: int) -> Any:
     return None
 
 
-def _await_answer(display: Any, protocols: int, ping: int, serial: int) -> bool:
-    deadline = time.monotonic() + _ANSWER_SECONDS
+def _await_answer(display: Any, protocols: int, ping: int, serial: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         while display.pending_events():
             answer = display.next_event()
