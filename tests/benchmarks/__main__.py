@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable
 
 from crab.errors import ProviderUnavailable
-from tests.benchmarks import framework
+from tests.benchmarks import framework, trials
 from tests.benchmarks.budget import TOLERANCE, Budget
 
-BUDGETS = (*framework.BUDGETS,)
+BUDGETS = (*framework.BUDGETS, *trials.BUDGETS)
 
 
 def run(budgets: Iterable[Budget]) -> bool:
