@@ -486,7 +486,11 @@ class HostedEnvironment(Environment):
             known = ", ".join(self._kind.preparations)
             raise UsageError(f"{self._kind.kind} has no preparation {name!r}; it has: {known}")
         with _device_trouble(f"{self._kind.kind}: preparation {name}"):
-            self._kind.preparations[name].run(arguments, self._device)
+            try:
+                self._kind.preparations[name].run(arguments, self._device)
+            except ActionFailed as error:
+                # Devices share code between actions and preparations, but no agent asked for this one.
+                raise EnvironmentFailure(f"{self._kind.kind}: preparation {name}: {error}") from error
 
     def close(self) -> None:
         """Closes the device once."""
