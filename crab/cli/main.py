@@ -1,0 +1,211 @@
+"""``crab``: every command, and the one place where errors become a line and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crab.errors import CrabError, InfrastructureError
+
+EXIT_USAGE = 2
+"""What was asked for cannot be done as asked."""
+
+EXIT_INFRASTRUCTURE = 3
+"""The machinery failed; nothing is known about any agent."""
+
+EXIT_FINDINGS = 1
+"""The command worked, and what it looked at is not all right."""
+
+EXIT_INTERRUPTED = 130
+"""Interrupted by the person; a run can be continued."""
+
+app = typer.Typer(
+    help="CRAB: benchmark agents that operate several devices at once.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+tasks_app = typer.Typer(help="Look at tasks.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(tasks_app, name="tasks")
+
+ProjectOption = Annotated[
+    Path | None, typer.Option("--project", help="Folder with the pyproject.toml that has [tool.crab].", metavar="DIR")
+]
+
+
+@app.command()
+def run(
+    agent: Annotated[str, typer.Option(help="Agent ids, or import strings, separated by commas.")],
+    out: Annotated[Path, typer.Option(help="Run directory; an existing one is continued.")],
+    tasks: Annotated[str, typer.Option(help="all, or task ids or files separated by commas.")] = "all",
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds each task is tried with: 0, 1, …")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="How many trials run at the same time.")] = 1,
+    max_actions: Annotated[int, typer.Option(min=1, help="Executed actions after which a trial ends.")] = 30,
+    max_seconds: Annotated[float, typer.Option(min=1, help="Seconds after which a trial ends.")] = 600.0,
+    max_invalid: Annotated[
+        int, typer.Option(min=0, help="Invalid calls in a row after which a trial ends; 0 ends at the first.")
+    ] = 5,
+    provider: Annotated[
+        list[str] | None, typer.Option(help="ROLE=NAME or KIND=NAME: which provider starts the device.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="ROLE.KEY=VALUE or KIND.KEY=VALUE: an option of the provider.")
+    ] = None,
+    accessibility: Annotated[
+        bool, typer.Option("--accessibility", help="Show the accessibility tree (a privileged track).")
+    ] = False,
+    report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = True,
+    project: ProjectOption = None,
+) -> None:
+    """Run agents on tasks, and continue a run that was interrupted."""
+    from crab.cli.run import RunRequest, run_command
+
+    request = RunRequest(
+        agents=agent.split(","),
+        tasks=tasks.split(","),
+        seeds=seeds,
+        jobs=jobs,
+        out=out,
+        max_actions=max_actions,
+        max_seconds=max_seconds,
+        max_invalid=max_invalid,
+        providers=provider or [],
+        options=option or [],
+        accessibility=accessibility,
+        report=report,
+        project=project,
+    )
+    raise typer.Exit(run_command(request))
+
+
+@app.command("exec-trial", hidden=True)
+def exec_trial(spec: Path, directory: Path, parent: int) -> None:
+    """Run one trial as a child process of a driver."""
+    from crab.run.trial import exec_trial as execute
+
+    raise typer.Exit(execute(spec, directory, parent))
+
+
+@tasks_app.command("list")
+def tasks_list(
+    project: ProjectOption = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line instead of a table.")] = False,
+) -> None:
+    """List all tasks of the project."""
+    from crab.cli.tasks import list_tasks
+
+    list_tasks(project, as_json=json)
+
+
+@tasks_app.command("show")
+def tasks_show(task: str, project: ProjectOption = None) -> None:
+    """Show one task: description, subtasks, set-up, checkpoints."""
+    from crab.cli.tasks import show_task
+
+    show_task(task, project)
+
+
+@tasks_app.command("graph")
+def tasks_graph(
+    task: str,
+    project: ProjectOption = None,
+    format: Annotated[str, typer.Option(help="text, mermaid or json.")] = "text",
+) -> None:
+    """Print the checkpoint graph of one task."""
+    from crab.cli.tasks import graph_task
+
+    graph_task(task, project, format)
+
+
+@app.command()
+def validate(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Task documents or folders; all of the project.")] = None,
+    prove: Annotated[bool, typer.Option("--prove", help="Also prove each task on real devices.")] = False,
+    project: ProjectOption = None,
+) -> None:
+    """Check task documents: form, composition, description; with --prove also solvable and not cheatable."""
+    from crab.cli.validate import validate_command
+
+    raise typer.Exit(validate_command(paths or [], project, prove=prove))
+
+
+@app.command()
+def report(directory: Annotated[Path, typer.Argument(help="A run directory.")]) -> None:
+    """Print the table of a run and write its HTML report."""
+    from crab.cli.report import report_command
+
+    report_command(directory)
+
+
+@app.command()
+def doctor(project: ProjectOption = None) -> None:
+    """Look at everything the project's devices need on this machine, and say how to get what is missing."""
+    from crab.cli.doctor import doctor_command
+
+    raise typer.Exit(doctor_command(project))
+
+
+@app.command()
+def serve(
+    kind: Annotated[str, typer.Argument(help="Kind of environment, for example ubuntu.")],
+    provider: Annotated[str | None, typer.Option(help="Provider that starts the device; the default one.")] = None,
+    option: Annotated[list[str] | None, typer.Option(help="KEY=VALUE: an option of the provider.")] = None,
+    socket: Annotated[Path | None, typer.Option(help="Serve on this Unix socket instead of TCP.")] = None,
+    host: Annotated[str, typer.Option(help="Address to bind.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")] = 8642,
+    token_file: Annotated[Path | None, typer.Option(help="File with the token; a new token is printed once.")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Allow an address other machines can reach, without TLS.")
+    ] = False,
+    project: ProjectOption = None,
+) -> None:
+    """Serve an environment to CRAB on another machine or in another process."""
+    from crab.cli.serve import ServeRequest, serve_command
+
+    serve_command(ServeRequest(kind, provider, option or [], socket, host, port, token_file, insecure, project))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        arguments: Without the program's name; those of the process when None.
+
+    Returns:
+        The exit status. Errors of CRAB become one line on standard error.
+    """
+    command = typer.main.get_command(app)
+    try:
+        status = command.main(args=arguments, prog_name="crab", standalone_mode=False)
+    except CrabError as error:
+        sys.stderr.write(f"crab: {_one_line(error)}\n")
+        return EXIT_INFRASTRUCTURE if isinstance(error, InfrastructureError) else EXIT_USAGE
+    except KeyboardInterrupt:
+        sys.stderr.write("crab: interrupted\n")
+        return EXIT_INTERRUPTED
+    except typer.Abort:
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        return _usage_line(error)
+    return int(status or 0)
+
+
+def _usage_line(error: Exception) -> int:
+    """Shows what the option parser refused; anything else is a defect of ours and goes on as a traceback."""
+    show = getattr(error, "format_message", None)
+    if show is None:
+        raise error
+    sys.stderr.write(f"crab: {show()}; see `crab --help`\n")
+    return int(getattr(error, "exit_code", EXIT_USAGE))
+
+
+def _one_line(error: CrabError) -> str:
+    return " ".join(str(error).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

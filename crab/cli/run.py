@@ -1,0 +1,137 @@
+"""``crab run``: from words on the command line to a suite, its table and its report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crab.cli.progress import make_watcher
+from crab.errors import UsageError
+from crab.loading import find_project
+from crab.observation import ACCESSIBILITY_TRACK
+from crab.record.schema import LimitsSpec, Result
+from crab.run.build import RunOptions, load_tasks, make_spec
+from crab.run.lock import make_lock
+from crab.run.suite import Suite, collect_results
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What was asked for; see ``crab run --help``."""
+
+    agents: Sequence[str]
+    tasks: Sequence[str]
+    seeds: int
+    jobs: int
+    out: Path
+    max_actions: int
+    max_seconds: float
+    max_invalid: int
+    providers: Sequence[str]
+    options: Sequence[str]
+    accessibility: bool
+    report: bool
+    project: Path | None
+
+
+def run_command(request: RunRequest) -> int:
+    """Runs everything asked for, prints the table, writes the report.
+
+    Returns:
+        0 when every trial is valid, else 1.
+
+    Raises:
+        CrabError: Before any device is started, when something asked for is not there.
+    """
+    from rich.console import Console
+
+    project = find_project(explicit=request.project)
+    options = run_options(request)
+    composed = load_tasks(project, [name.strip() for name in request.tasks if name.strip()])
+    trials = [
+        (make_spec(project, task, agent.strip(), seed, options), task)
+        for agent in request.agents
+        for task in composed
+        for seed in range(request.seeds)
+    ]
+    specs = [spec for spec, _ in trials]
+    # Colours and width follow the terminal; a pipe gets plain lines.
+    console = Console()
+    suite = Suite(
+        directory=request.out,
+        specs=specs,
+        lock=make_lock(project, trials),
+        config=_config(request, project.root),
+        jobs=request.jobs,
+        watcher=make_watcher(console),
+    )
+    results = suite.run()
+    _conclude(console, request, results)
+    return 0 if all(result.valid for result in results) else 1
+
+
+def run_options(request: RunRequest) -> RunOptions:
+    """Reads the options of a request.
+
+    Raises:
+        UsageError: A ``NAME=VALUE`` is not of that form.
+    """
+    provider_options: dict[str, dict[str, Any]] = {}
+    for name, value in assignments(request.options, "--option").items():
+        owner, dot, key = name.partition(".")
+        if not dot or not key:
+            raise UsageError(f"--option {name}={value}: write ROLE.KEY=VALUE or KIND.KEY=VALUE")
+        provider_options.setdefault(owner, {})[key] = literal(value)
+    return RunOptions(
+        limits=LimitsSpec(actions=request.max_actions, seconds=request.max_seconds, invalid_calls=request.max_invalid),
+        providers=assignments(request.providers, "--provider"),
+        provider_options=provider_options,
+        tracks=(ACCESSIBILITY_TRACK,) if request.accessibility else (),
+    )
+
+
+def assignments(texts: Iterable[str], option: str) -> dict[str, str]:
+    """Reads ``NAME=VALUE`` texts.
+
+    Raises:
+        UsageError: One is not of that form.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise UsageError(f"{option} {text}: write NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def literal(text: str) -> Any:
+    """Returns an option's value: JSON where it is JSON, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _config(request: RunRequest, root: Path) -> dict[str, Any]:
+    fields: Mapping[str, Any] = request.__dict__
+    shown = {name: value for name, value in fields.items() if name not in ("project", "out", "report")}
+    return {**shown, "project": root.name}
+
+
+def _conclude(console: Any, request: RunRequest, results: Sequence[Result]) -> None:
+    from crab.report.tables import results_table
+
+    # A continued run shows all of its directory, not only what was asked for now.
+    console.print(results_table(collect_results(request.out)))
+    invalid = [result for result in results if not result.valid]
+    for result in invalid:
+        console.print(f"invalid: {result.agent} on {result.task}, seed {result.seed}: {result.error}", style="yellow")
+    if request.report:
+        from crab.report.html import write_report
+
+        path = write_report(request.out)
+        console.print(f"report: {path}", soft_wrap=True)
