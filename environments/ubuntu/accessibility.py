@@ -76,8 +76,9 @@ _NONSENSE = (_Unanswered, TypeError, ValueError, LookupError, AttributeError)
 class AccessibilityReader:
     """Reads the tree of one session's applications.
 
-    Works on an event loop and thread of its own, so it may be used from any thread. The connection is kept, and made
-    anew when it breaks.
+    Works on an event loop and thread of its own, so it may be used from any thread. Connects on first use, keeps the
+    connection, and makes a new one when it breaks. The first use also switches accessibility on in the session, for
+    toolkits that wait for it.
 
     Args:
         session_address: The session bus, such as ``unix:path=/run/user/1000/bus``, as this process reaches it.
@@ -89,14 +90,6 @@ class AccessibilityReader:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="accessibility", daemon=True)
         self._thread.start()
-
-    def enable(self) -> None:
-        """Starts the accessibility bus and tells applications to use it; call it before they are started.
-
-        Raises:
-            EnvironmentFailure: The session bus does not answer.
-        """
-        self._run(self._connected(), _START_SECONDS)
 
     def read(self, limits: Limits | None = None) -> AccessibilityNode:
         """Returns the tree: a root ``desktop frame``, its applications, their windows, and what shows in them.
@@ -131,7 +124,7 @@ class AccessibilityReader:
             future.cancel()
             raise EnvironmentFailure(
                 f"the accessibility bus of the session does not answer: {str(trouble) or type(trouble).__name__}",
-                fix="check that at-spi2-core is installed and the session's dbus-daemon runs",
+                fix="check that at-spi2-core is installed and that the session's dbus-daemon runs as this process's user",
             ) from trouble
 
     async def _connected(self) -> MessageBus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from crab.environment import Settlement
 from crab.errors import ActionFailed, EnvironmentFailure
 from crab.observation import Observation, ObservationRequest
 from environments.ubuntu.accessibility import AccessibilityReader
-from environments.ubuntu.files import HomeFiles
+from environments.ubuntu.files import AGENT_HOME, HomeFiles
 from environments.ubuntu.recorder import Recorder
 from environments.ubuntu.session.handle import Application, Session, SessionHandle
 from environments.ubuntu.x11.barrier import FocusBarrier
@@ -92,6 +93,12 @@ class Desktop:
             raise EnvironmentFailure("the desktop is not running", fix="reset it first")
         return self._controls
 
+    @property
+    def home_inside(self) -> str:
+        """HOME as programs started in the session see it: ``/home/user``, unless nothing stands between them and us."""
+        handle = self.controls.handle
+        return AGENT_HOME if _walled(handle.root_pid) else str(handle.home)
+
     def begin_action(self) -> Controls:
         """Notes that an action begins, so that frames count from here, and returns the controls."""
         self.controls.recorder.begin()
@@ -110,8 +117,7 @@ class Desktop:
         self._unbind()
         handle = self._session.start(seed)
         self._began = time.monotonic()
-        self._controls = controls = self._bind(handle)
-        controls.accessibility.enable()
+        self._controls = self._bind(handle)
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Returns the screen as it is now, the pointer drawn in.
@@ -240,6 +246,14 @@ class Desktop:
 
     def _clock(self) -> float:
         return time.monotonic() - self._began
+
+
+def _walled(root_pid: int) -> bool:
+    """Tells whether the session's programs see another file system than this process."""
+    try:
+        return os.readlink(f"/proc/{root_pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt")
+    except PermissionError:
+        return True
 
 
 def _belongs(window: Window, application: Application) -> bool:

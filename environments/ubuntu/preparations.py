@@ -11,7 +11,7 @@ from pydantic import Field
 from crab.environment import preparation
 from crab.errors import InvalidArguments
 from environments.ubuntu.desktop import Desktop
-from environments.ubuntu.files import AGENT_HOME, Encoding, components
+from environments.ubuntu.files import Encoding, components
 
 Mode = Annotated[str, Field(pattern="^[0-7]{3}$")]
 
@@ -66,8 +66,8 @@ def open_application(
         application: Its role or name.
         paths: Files or folders it opens, each ``~/...`` or ``/home/user/...``.
     """
-    seen_by_agent = tuple("/".join((AGENT_HOME, *components(path))) for path in paths)
-    env.open(env.application(application), seen_by_agent)
+    inside = tuple("/".join((env.home_inside, *components(path))) for path in paths)
+    env.open(env.application(application), inside)
     env.settle()
 
 

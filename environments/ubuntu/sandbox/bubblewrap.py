@@ -117,7 +117,6 @@ class InnerWorld:
 
 def _namespaces() -> list[str]:
     return [
-        "bwrap",
         "--unshare-all",
         "--new-session",
         "--clearenv",
@@ -170,7 +169,7 @@ def outer_arguments(
         A complete argument list, starting with ``bwrap``.
     """
     exists = Path.exists
-    arguments = [*_namespaces(), "--die-with-parent", "--info-fd", str(info_fd), *_system(exists)]
+    arguments = ["bwrap", *_namespaces(), "--die-with-parent", "--info-fd", str(info_fd), *_system(exists)]
     for directory in ("/dev/shm", "/run", "/var"):  # noqa: S108 - mount points inside the sandbox
         arguments += _tmpfs(directory, limits.temporary)
     arguments += _tmpfs("/tmp", limits.temporary, "1777")  # noqa: S108
@@ -193,33 +192,33 @@ def outer_arguments(
     return [*arguments, *_setenv(environment), "--", *argv]
 
 
-def inner_arguments(argv: Sequence[str], world: InnerWorld, *, info_fd: int) -> list[str]:
-    """Build the command line that runs ``argv`` as the first program of the agent's world.
+def inner_options(world: InnerWorld, *, info_fd: int) -> list[str]:
+    """Build bubblewrap's options for the agent's world; meant to be used inside the outer sandbox.
+
+    They are handed over on a descriptor (``--args``), so that a list of processes inside does not show them.
 
     Args:
-        argv: The program to run inside, with its arguments.
-        world: What to show it.
+        world: What to show.
         info_fd: Descriptor on which bubblewrap reports the process id of the world's top process, as JSON.
 
     Returns:
-        A complete argument list, starting with ``prlimit``. It is meant to run inside the outer sandbox.
+        The options, without ``bwrap`` and without the program to run.
     """
     exists = Path.exists
     limits = world.limits
     # No --die-with-parent: it fires when the thread that started bubblewrap ends, and a server's worker threads come
     # and go. The world ends with the outer sandbox, or when its first program sees its standard input close.
-    arguments = [*_namespaces(), "--info-fd", str(info_fd), *_system(exists), "--ro-bind", "/etc", "/etc"]
+    options = [*_namespaces(), "--info-fd", str(info_fd), *_system(exists), "--ro-bind", "/etc", "/etc"]
     for directory, mode in (("/dev/shm", "1777"), ("/tmp", "1777"), ("/run", "0755"), ("/var", "0755")):  # noqa: S108
-        arguments += _tmpfs(directory, limits.temporary, mode)
-    arguments += ["--dir", "/var/tmp", "--symlink", "/run", "/var/run"]  # noqa: S108
+        options += _tmpfs(directory, limits.temporary, mode)
+    options += ["--perms", "1777", "--dir", "/var/tmp", "--symlink", "/run", "/var/run"]  # noqa: S108
     for cache in filter(exists, _HOST_CACHES):
-        arguments += ["--ro-bind", str(cache), str(cache)]
+        options += ["--ro-bind", str(cache), str(cache)]
     if world.applications is not None:
-        arguments += ["--ro-bind", str(world.applications), "/usr/share/applications"]
-    arguments += ["--bind", str(world.home), str(HOME), "--bind", str(world.runtime), str(world.runtime)]
-    arguments += ["--ro-bind", str(world.x_socket), str(world.x_socket)]
-    arguments += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(HOME), *_setenv(world.environment)]
-    return [*arguments, "--", *limited(argv, limits)]
+        options += ["--ro-bind", str(world.applications), "/usr/share/applications"]
+    options += ["--bind", str(world.home), str(HOME), "--bind", str(world.runtime), str(world.runtime)]
+    options += ["--ro-bind", str(world.x_socket), str(world.x_socket)]
+    return [*options, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(HOME), *_setenv(world.environment)]
 
 
 def limited(argv: Sequence[str], limits: Limits, *, count_processes: bool = True) -> list[str]:

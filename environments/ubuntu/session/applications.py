@@ -47,7 +47,7 @@ _CATALOGUE = (
     _Entry(
         Application("text_editor", "Text Editor", ("mousepad",), "Mousepad", "org.xfce.mousepad.desktop"),
         "Edit text files",
-        "accessories-text-editor",
+        "org.xfce.mousepad",
         "Utility;TextEditor;",
         "notes;write;mousepad;",
         "%F",
@@ -56,7 +56,7 @@ _CATALOGUE = (
     _Entry(
         Application("file_manager", "Files", ("pcmanfm",), "Pcmanfm", "pcmanfm.desktop"),
         "Look through folders",
-        "system-file-manager",
+        "folder",
         "System;FileManager;",
         "folder;browse;pcmanfm;",
         "%U",
@@ -65,7 +65,7 @@ _CATALOGUE = (
     _Entry(
         Application("image_viewer", "Image Viewer", ("viewnior",), "Viewnior", "viewnior.desktop"),
         "Look at pictures",
-        "eog",
+        "viewnior",
         "Graphics;Viewer;",
         "photo;picture;viewnior;",
         "%F",
@@ -74,7 +74,7 @@ _CATALOGUE = (
     _Entry(
         Application("calculator", "Calculator", ("galculator",), "Galculator", "galculator.desktop"),
         "Do sums",
-        "accessories-calculator",
+        "galculator",
         "Utility;Calculator;",
         "sum;maths;galculator;",
     ),

@@ -143,6 +143,8 @@ class EmbeddedSession:
         spawn(["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--address=unix:path={self._bus}"])
         spawn(["openbox", "--sm-disable"])
         with root_window(display, cookie_file) as root:
+            width, height = self._options.screen
+            root.park_pointer(width * 19 // 20, height // 2)
             self._wait(root.manages_windows, "openbox")
             self._wait(lambda: accepts(self._bus), "dbus-daemon")
             spawn(["/usr/libexec/at-spi-bus-launcher", "--a11y=1", "--launch-immediately"])

@@ -33,9 +33,9 @@ def seed(home: Path, *, inside: Path, applications: Path, theme: Theme) -> None:
         "home": str(inside),
         "wallpaper": str(wallpaper),
         "launchers": "\n".join(
-            f"launcher_item_app = {applications / application.desktop_file}"
-            for role, application in installed().items()
-            if role in _LAUNCHERS
+            f"launcher_item_app = {applications / installed()[role].desktop_file}"
+            for role in _LAUNCHERS
+            if role in installed()
         ),
     }
     source = _TEMPLATE / "home"

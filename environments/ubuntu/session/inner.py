@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from crab.errors import EnvironmentFailure, ProviderUnavailable
-from environments.ubuntu.sandbox.bubblewrap import InnerWorld, inner_arguments, limited
+from environments.ubuntu.sandbox.bubblewrap import InnerWorld, inner_options, limited
 from environments.ubuntu.sandbox.launch import KEEPER
 
 # First program of the world: starts what it is told on standard input, as a count and then that many words, one a
@@ -114,19 +114,23 @@ class Inner:
 
     def _start_sandbox(self, starter: Sequence[str], world: InnerWorld) -> None:
         reader, writer = os.pipe()
+        options = os.memfd_create("options")
+        os.write(options, "".join(f"{word}\0" for word in inner_options(world, info_fd=writer)).encode())
+        os.lseek(options, 0, os.SEEK_SET)
         try:
             self._top = subprocess.Popen(
-                inner_arguments(starter, world, info_fd=writer),
+                ["bwrap", "--args", str(options), "--", *limited(starter, world.limits)],
                 stdin=subprocess.PIPE,
                 stdout=self._errors,
                 stderr=self._errors,
-                pass_fds=(writer,),
+                pass_fds=(writer, options),
                 start_new_session=True,
             )
-        except FileNotFoundError as error:
-            raise ProviderUnavailable(f"{error.filename} is not installed", fix="apt install bubblewrap") from None
+        except FileNotFoundError:
+            raise ProviderUnavailable("bubblewrap is not installed", fix="apt install bubblewrap") from None
         finally:
             os.close(writer)
+            os.close(options)
         self._requests = self._top.stdin
         try:
             self.root_pid = self._read_root_pid(reader, 10.0)

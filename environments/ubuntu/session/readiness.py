@@ -75,6 +75,11 @@ class RootWindow:
                 continue
         return found
 
+    def park_pointer(self, x: int, y: int) -> None:
+        """Move the pointer; left in the middle it would hover over, and explain, whatever opens there."""
+        self._root.warp_pointer(x, y)
+        self._display.sync()
+
     def _atom(self, name: str) -> int:
         return int(self._display.intern_atom(name))
 

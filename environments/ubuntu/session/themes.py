@@ -9,11 +9,10 @@ Theme = Literal["light", "dark"]
 
 COLOURS: Mapping[Theme, Mapping[str, str]] = {
     "light": {
-        "gtk_theme": "Arc",
+        "gtk_theme": "Arc-Lighter",
         "icon_theme": "Papirus",
         "prefer_dark": "0",
         "color_scheme": "prefer-light",
-        "editor_scheme": "none",
         "accent": "#5294e2",
         "frame": "#c3c8d2",
         "title_background": "#e7e8eb",
@@ -39,7 +38,6 @@ COLOURS: Mapping[Theme, Mapping[str, str]] = {
         "icon_theme": "Papirus-Dark",
         "prefer_dark": "1",
         "color_scheme": "prefer-dark",
-        "editor_scheme": "oblivion",
         "accent": "#5294e2",
         "frame": "#1f232c",
         "title_background": "#2f343f",

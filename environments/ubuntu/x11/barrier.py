@@ -31,13 +31,16 @@ class FocusBarrier:
         self._connection = connection
         self._serials = itertools.count(1)
 
-    def wait(self) -> None:
+    def wait(self) -> bool:
         """Returns once the focused window has read everything sent before, as far as can be known.
 
-        A window that takes part but does not answer within 2 s is not waited for any longer.
+        Returns:
+            False when a window that takes part did not answer within 2 s.
         """
-        if self.ask() is None:
+        answer = self.ask()
+        if answer is None:
             time.sleep(_BLIND_SECONDS)
+        return answer is not False
 
     def ask(self, seconds: float = _ANSWER_SECONDS) -> bool | None:
         """Returns True once the focused window has read everything sent before.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -51,7 +52,9 @@ def open_display(name: str, xauthority: Path) -> Any:
     from Xlib import display, error
 
     try:
-        with cookie(xauthority):
+        with cookie(xauthority), warnings.catch_warnings():
+            # Xlib leaves the closing of the cookie file to the garbage collector.
+            warnings.simplefilter("ignore", ResourceWarning)
             opened = display.Display(name)
     except (error.DisplayError, error.XauthError, error.ConnectionClosedError, OSError) as trouble:
         raise EnvironmentFailure(

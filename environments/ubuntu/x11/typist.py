@@ -27,6 +27,7 @@ class Typist:
         self._connection = connection
         self._keymap = keymap
         self._barrier = barrier
+        self._frozen = False
 
     def write(self, text: str) -> None:
         r"""Types exactly this text into the focused window; the keyboard map is afterwards as it was before.
@@ -44,6 +45,7 @@ class Typist:
         keysyms = [keysym_of_character(character) for character in text.replace("\r\n", "\n")]
         if not keysyms:
             return
+        self._frozen = False
         self._keymap.read()
         caps_lock = self._keymap.find(CAPS_LOCK_KEYSYM) if self._keymap.caps_lock else None
         if caps_lock is not None:
@@ -51,15 +53,15 @@ class Typist:
         try:
             for chunk, foreign in self._chunks(keysyms):
                 if foreign:
-                    self._barrier.wait()
+                    self._wait()
                     self._keymap.lend(foreign)
-                    self._barrier.wait()
+                    self._wait()
                 self._type(chunk)
         finally:
-            self._barrier.wait()
+            self._wait()
             if self._keymap.lends:
                 self._keymap.restore()
-                self._barrier.wait()
+                self._wait()
             if caps_lock is not None:
                 self._tap(caps_lock.keycode)
 
@@ -90,8 +92,12 @@ class Typist:
             else:
                 self._tap(key.keycode)
             # A slow application is not flooded: it reads this much before it is sent more.
-            if index % _PACE == 0:
-                self._barrier.wait()
+            if index % _PACE == 0 and not self._frozen:
+                self._frozen = self._barrier.ask() is False
+
+    def _wait(self) -> None:
+        """Lets the application catch up. One that did not answer once is not asked again for this text."""
+        self._frozen = self._frozen or not self._barrier.wait()
 
     def _tap(self, keycode: int) -> None:
         self._connection.fake_input(_KEY_PRESS, keycode)
