@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -203,6 +204,7 @@ class Environment(ABC):
             InvalidArguments: The arguments do not fit; nothing was done.
             ActionFailed: The device answered no.
             EnvironmentFailure: The device died or does not answer.
+            DefinitionError: It was carried out, but what it returned is not JSON.
         """
 
     @abstractmethod
@@ -374,6 +376,16 @@ def _describe(operation: Operation) -> OperationDescription:
     return OperationDescription(operation.name, operation.schema(), duration)
 
 
+def _json_copy(what: str, value: Any) -> Any:
+    """Returns a value as it would arrive over a wire, so that no caller holds a part of the device."""
+    if value is None:
+        return None
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DefinitionError(f"{what} is not JSON: {error}") from error
+
+
 @contextmanager
 def _device_trouble(what: str) -> Iterator[None]:
     """Makes whatever a device raises an `EnvironmentFailure`, except what it raises on purpose."""
@@ -443,22 +455,26 @@ class HostedEnvironment(Environment):
                 self._device.settle()
                 raise
             settlement = self._device.settle()
+        value = _json_copy(f"action {name} was carried out, but what it returned", value)
         return ActResult(value, action.seconds(values), settlement.settled, settlement.seconds)
 
     def advance(self, seconds: float) -> None:
         """Lets time pass; see `Environment.advance`."""
         self._require_reset("advance")
-        self._device.advance(seconds)
+        with _device_trouble(f"{self._kind.kind}: advance"):
+            self._device.advance(seconds)
 
     def pause(self) -> None:
         """Pauses the device."""
         self._require_reset("pause")
-        self._device.pause()
+        with _device_trouble(f"{self._kind.kind}: pause"):
+            self._device.pause()
 
     def resume(self) -> None:
         """Resumes the device."""
         self._require_reset("resume")
-        self._device.resume()
+        with _device_trouble(f"{self._kind.kind}: resume"):
+            self._device.resume()
 
     def probe(self, name: str, arguments: Mapping[str, Any], seconds: float = PROBE_SECONDS) -> Any:
         """Asks the device; see `Environment.probe`."""
@@ -467,7 +483,7 @@ class HostedEnvironment(Environment):
             raise ProbeFailure(f"{self._kind.kind} has no probe {name!r}; it has: {', '.join(self._kind.probes)}")
         deadline = time.monotonic() + seconds
         try:
-            answer = self._kind.probes[name].run(arguments, self._device)
+            answer = _json_copy(f"probe {name}", self._kind.probes[name].run(arguments, self._device))
         except ProbeFailure:
             raise
         except Exception as error:

@@ -24,6 +24,9 @@ EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}
 LARGE_BYTES = 100_000
 """Probe answers above this many bytes of JSON are stored as ``shots/<sha256>.json``."""
 
+ESCAPED = "backslashreplace"
+"""How JSON text is encoded: half a surrogate pair, which agents do produce, becomes the JSON escape that means it."""
+
 ATTEMPT_FILES = ("spec.json", "status.json", "events.jsonl", "trial.log", "trajectory.json", "result.json", "shots")
 """What belongs to one attempt and moves to ``attempts/<n>/`` when the next one begins."""
 
@@ -32,7 +35,7 @@ def write_atomic(path: Path, text: str) -> None:
     """Replaces a file in one step: readers see the old text or the new one, never a part."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors=ESCAPED) as file:
             file.write(text)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
@@ -76,7 +79,7 @@ class TrialWriter:
         self.attempt = next_attempt(directory)
         (directory / "shots").mkdir(exist_ok=True)
         write_atomic(directory / "spec.json", spec.model_dump_json(indent=2) + "\n")
-        self._events = (directory / "events.jsonl").open("a", encoding="utf-8")
+        self._events = (directory / "events.jsonl").open("a", encoding="utf-8", errors=ESCAPED)
         self._count = 0
         self._began = time.monotonic()
         self.status(State.RUNNING)
@@ -137,7 +140,7 @@ class TrialWriter:
 
     def large(self, value: Any) -> Any:
         """Returns a JSON value as an event holds it: a large one goes to ``shots/`` and leaves its digest behind."""
-        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors=ESCAPED)
         if len(data) <= LARGE_BYTES:
             return value
         digest = hashlib.sha256(data).hexdigest()
@@ -162,7 +165,7 @@ class TrialWriter:
     def _tree(self, tree: AccessibilityNode | None) -> str | None:
         if tree is None:
             return None
-        data = json.dumps(asdict(tree), ensure_ascii=False, separators=(",", ":")).encode()
+        data = json.dumps(asdict(tree), ensure_ascii=False, separators=(",", ":")).encode(errors=ESCAPED)
         digest = hashlib.sha256(data).hexdigest()
         self._store(f"{digest}.json", data)
         return digest

@@ -6,8 +6,10 @@ call, after which the active checkpoints are asked.
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import NoReturn, TypeVar
 
@@ -19,6 +21,7 @@ from crab.observation import CallResult, Observation, ObservationRequest, Observ
 from crab.progress import Progress
 from crab.record.schema import LimitsSpec, Reason
 from crab.record.writer import TrialWriter
+from crab.run.decisions import call_id, call_record, checked_decision
 from crab.run.limits import LimitWatch, TimeUp
 from crab.run.probing import StepProbes
 from crab.run.root import RootDevice, root_environment
@@ -125,6 +128,11 @@ class Episode:
             # Anything of ours that reaches this point was raised outside the agent's own calls.
             self._error("episode", error, "infrastructure")
             return Ending(Reason.ENVIRONMENT_ERROR, valid=False)
+        except Exception as error:
+            # An environment that breaks its contract must not take the record of the trial with it.
+            logging.getLogger(__name__).exception("the trial broke off")
+            self._error("episode", error, "infrastructure")
+            return Ending(Reason.ENVIRONMENT_ERROR, valid=False)
 
     def _prepare(self) -> None:
         self._descriptions: dict[str, EnvironmentDescription] = {
@@ -180,22 +188,14 @@ class Episode:
             for role in self._task.environments
             if self._descriptions[role].provider.time == "real"
         ]
-        for environment in clocks:
-            environment.pause()
         began = time.monotonic()
-        # A foreign agent may return anything, whatever its annotations say.
-        decision: object = self._guarded("decide", lambda: self._agent.decide(observations))
-        for environment in clocks:
-            environment.resume()
-        if not isinstance(decision, Decision):
-            self._error("decide", CrabError(f"the agent returned {type(decision).__name__}, not a Decision"), "agent")
-            raise self._ended(Reason.AGENT_ERROR)
+        decision = self._guarded("decide", lambda: checked_decision(self._agent.decide(observations)), pausing=clocks)
         self._watch.used(decision.usage)
         self._writer.event(
             "decision",
             turn=self._turn,
             messages=[asdict(message) for message in decision.messages],
-            calls=[_call_record(call, number) for number, call in enumerate(decision.calls)],
+            calls=[call_record(call, number) for number, call in enumerate(decision.calls)],
             usage=asdict(decision.usage),
             seconds=_since(began),
         )
@@ -207,7 +207,7 @@ class Episode:
             return (self._refuse(_Asked("", ""), error),)
         results: list[CallResult] = []
         for number, call in enumerate(decision.calls):
-            asked = _Asked(_call_id(call, number), str(getattr(call, "name", "")))
+            asked = _Asked(call_id(call, number), str(getattr(call, "name", "")))
             if results and not results[-1].executed:
                 results.append(self._skip(asked))
                 continue
@@ -227,13 +227,13 @@ class Episode:
         result, failure = ActResult(), ""
         try:
             result = self._environments[tool.environment].act(tool.action, call.arguments)
-            self._let_time_pass(tool.environment, result.duration)
         except ActionFailed as error:
             failure = str(error)
         except EnvironmentFailure as error:
             self._died_of(asked, tool, call, error, began)
         self._watch.actions += 1
         self._watch.invalid_in_a_row = 0
+        self._let_time_pass(tool.environment, result.duration)
         self._record_action(asked, tool, call, result, failure, _since(began))
         self._check()
         if self._progress.complete:
@@ -334,18 +334,23 @@ class Episode:
             seconds=seconds,
         )
 
-    def _guarded(self, where: str, run: Callable[[], T]) -> T:
-        """Runs agent code: what it raises ends the episode as the agent's error, and time stops it."""
-        try:
-            with self._watch.interrupting():
-                return run()
-        except TimeUp:
-            raise self._ended(Reason.TIME_LIMIT) from None
-        except Exception as error:
-            self._error(where, error, "agent")
-            raise self._ended(Reason.AGENT_ERROR) from error
+    def _guarded(self, where: str, run: Callable[[], T], pausing: Iterable[Environment] = ()) -> T:
+        """Runs agent code: what it raises ends the episode as the agent's error, and time stops it.
 
-    def _error(self, where: str, error: Exception, blame: str) -> None:
+        The clocks of `pausing` stand meanwhile, and run again before the end check asks anything.
+        """
+        with _paused(pausing):
+            try:
+                with self._watch.interrupting():
+                    return run()
+            except TimeUp:
+                reason = Reason.TIME_LIMIT
+            except (Exception, SystemExit) as error:  # noqa: BLE001  whatever an agent raises is the agent's error
+                self._error(where, error, "agent")
+                reason = Reason.AGENT_ERROR
+        raise self._ended(reason)
+
+    def _error(self, where: str, error: BaseException, blame: str) -> None:
         self._writer.event("error", where=where, type=type(error).__name__, message=str(error), blame=blame)
 
     def _record_end(self, ending: Ending, began: float) -> None:
@@ -369,17 +374,17 @@ class _Asked:
     name: str
 
 
-def _call_id(call: object, number: int) -> str:
-    return str(getattr(call, "id", "")) or f"call_{number + 1}"
-
-
-def _call_record(call: object, number: int) -> dict[str, object]:
-    arguments = getattr(call, "arguments", None)
-    return {
-        "id": _call_id(call, number),
-        "name": str(getattr(call, "name", "")),
-        "arguments": dict(arguments) if isinstance(arguments, Mapping) else repr(arguments),
-    }
+@contextmanager
+def _paused(environments: Iterable[Environment]) -> Iterator[None]:
+    stopped: list[Environment] = []
+    try:
+        for environment in environments:
+            environment.pause()
+            stopped.append(environment)
+        yield
+    finally:
+        for environment in stopped:
+            environment.resume()
 
 
 def _since(began: float) -> float:

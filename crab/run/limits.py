@@ -11,9 +11,15 @@ from contextlib import contextmanager
 from crab.agent import Usage
 from crab.record.schema import LimitsSpec, Reason
 
+AGAIN_SECONDS = 1.0
+"""How long an agent that swallowed the interruption has until the next one."""
 
-class TimeUp(Exception):
-    """Raised inside an agent that is still deciding when the trial's time is over."""
+
+class TimeUp(BaseException):
+    """Raised inside an agent that is still deciding when the trial's time is over.
+
+    No `Exception`, so that an agent which survives its own errors does not survive this one.
+    """
 
 
 class LimitWatch:
@@ -62,13 +68,20 @@ class LimitWatch:
             yield
             return
 
+        armed = True
+
         def ring(number: int, frame: object) -> None:
-            raise TimeUp
+            if armed:
+                raise TimeUp
 
         previous = signal.signal(signal.SIGALRM, ring)
-        signal.setitimer(signal.ITIMER_REAL, max(0.001, self._ends - time.monotonic()))
         try:
-            yield
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, self._ends - time.monotonic()), AGAIN_SECONDS)
+            try:
+                yield
+            finally:
+                # From here on a late ring is silent, so that the cleaning up below is never left half done.
+                armed = False
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, previous)

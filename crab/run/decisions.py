@@ -1,0 +1,71 @@
+"""What an agent handed back, checked before it is used: a foreign agent may return anything."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from crab.agent import Decision, Message, Usage
+from crab.errors import DefinitionError
+
+
+def checked_decision(decision: object) -> Decision:
+    """Returns the decision when its parts are what their annotations say; single calls are checked by the tool box.
+
+    Raises:
+        DefinitionError: It is no `Decision`, or its calls, messages or usage are something else.
+    """
+    if not isinstance(decision, Decision):
+        raise DefinitionError(f"the agent returned {type(decision).__name__}, not a Decision")
+    calls: object = decision.calls
+    if not isinstance(calls, tuple | list):
+        raise DefinitionError(f"the decision's calls are {type(calls).__name__}, not a tuple of Call")
+    messages: object = decision.messages
+    if not isinstance(messages, tuple | list) or not all(_is_message(message) for message in messages):
+        raise DefinitionError("the decision's messages are not a tuple of Message made of text")
+    usage: object = decision.usage
+    if not isinstance(usage, Usage):
+        raise DefinitionError(f"the decision's usage is {type(usage).__name__}, not Usage")
+    for field in fields(usage):
+        value = getattr(usage, field.name)
+        if not _is_amount(value, fraction=field.name == "cost"):
+            raise DefinitionError(f"the decision's usage.{field.name} is {value!r}; it is a number of at least 0")
+    return decision
+
+
+def call_id(call: object, number: int) -> str:
+    """Returns the id of the call with that number (from 0) in its decision, made up when it has none."""
+    return str(getattr(call, "id", "")) or f"call_{number + 1}"
+
+
+def call_record(call: object, number: int) -> dict[str, object]:
+    """Returns a call as an event holds it; arguments that are not JSON are kept as they are printed."""
+    arguments = getattr(call, "arguments", None)
+    return {
+        "id": call_id(call, number),
+        "name": str(getattr(call, "name", "")),
+        "arguments": dict(arguments) if isinstance(arguments, Mapping) and _is_json(arguments) else repr(arguments),
+    }
+
+
+def _is_message(message: object) -> bool:
+    return isinstance(message, Message) and all(
+        isinstance(getattr(message, part.name), str) for part in fields(Message)
+    )
+
+
+def _is_amount(value: Any, *, fraction: bool) -> bool:
+    if fraction:
+        return value is None or (type(value) in (int, float) and math.isfinite(value) and value >= 0)
+    return type(value) is int and value >= 0
+
+
+def _is_json(arguments: Mapping[Any, Any]) -> bool:
+    try:
+        json.dumps(dict(arguments), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return all(isinstance(name, str) for name in arguments)
