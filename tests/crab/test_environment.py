@@ -1,149 +1,24 @@
-"""Environments: what a kind declares, and in which order its verbs may be used on a device in this process."""
+"""Environments: in which order the verbs may be used, and whose trouble it is when a device does not comply."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from crab.action import action
-from crab.environment import (
-    ActResult,
-    Environment,
-    EnvironmentKind,
-    Finding,
-    HostedEnvironment,
-    ProviderDescription,
-    Settlement,
-    preparation,
-    probe,
-)
+from crab.environment import ActResult, HostedEnvironment
 from crab.errors import (
     ActionFailed,
     DeadlineExceeded,
-    DefinitionError,
     EnvironmentFailure,
     InvalidArguments,
     ProbeFailure,
     UnknownAction,
     UsageError,
 )
-from crab.observation import Frame, Observation, ObservationRequest
-
-START = "2031-05-06T07:08:09Z"
-EMBEDDED = ProviderDescription("embedded", "total", "stepped", {"text_editor": "Notes"})
-
-
-class Lamp:
-    """A device with one light; it notes what is done to it."""
-
-    def __init__(self) -> None:
-        self.log: list[str] = []
-        self.light = "off"
-        self.requests: list[ObservationRequest] = []
-        self.broken: Exception | None = None
-
-    def note(self, text: str) -> None:
-        self.log.append(text)
-        if self.broken is not None:
-            raise self.broken
-
-    def reset(self, seed: int, start_time: str) -> None:
-        self.note(f"reset {seed} {start_time}")
-        self.light = "off"
-
-    def observe(self, request: ObservationRequest) -> Observation:
-        self.note("observe")
-        self.requests.append(request)
-        return Observation((Frame(self.light.encode(), "image/png", 1, 1, 0.0),))
-
-    def settle(self) -> Settlement:
-        self.log.append("settle")
-        return Settlement(settled=False, seconds=0.25)
-
-    def advance(self, seconds: float) -> None:
-        self.log.append(f"advance {seconds:g}")
-
-    def pause(self) -> None:
-        self.log.append("pause")
-
-    def resume(self) -> None:
-        self.log.append("resume")
-
-    def health(self) -> str | None:
-        return None
-
-    def close(self) -> None:
-        self.log.append("close")
-
-
-@action(duration="seconds")
-def shine(env: Lamp, colour: Literal["red", "blue"], seconds: float = 0.5) -> str:
-    """Turns the light on."""
-    env.note(f"shine {colour}")
-    env.light = colour
-    return f"was {colour}"
-
-
-@action
-def unscrew(env: Lamp) -> None:
-    """Takes the bulb out, which this lamp refuses."""
-    env.note("unscrew")
-    raise ActionFailed("the bulb is stuck")
-
-
-@action
-def blink(env: Lamp, times: int) -> None:
-    """Blinks."""
-    env.note(f"blink {times}")
-
-
-@probe
-def colour(env: Lamp) -> str:
-    """The present colour."""
-    env.note("colour")
-    return env.light
-
-
-@probe
-def colour_is(env: Lamp, name: str) -> bool:
-    """Whether the light has that colour."""
-    return env.light == name
-
-
-@preparation
-def paint(env: Lamp, colour: str) -> None:
-    """Sets the light."""
-    env.note(f"paint {colour}")
-    env.light = colour
-
-
-class Shop:
-    """A provider of lamps."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def start(self, options: Mapping[str, Any]) -> Environment:
-        return HostedEnvironment(LAMP, Lamp(), self.describe())
-
-    def diagnose(self) -> tuple[Finding, ...]:
-        return ()
-
-    def describe(self) -> ProviderDescription:
-        return ProviderDescription(self.name, "total", "stepped")
-
-
-LAMP = EnvironmentKind(
-    "lamp",
-    "A lamp.",
-    actions=[shine, unscrew],
-    extra_actions=[blink],
-    probes=[colour, colour_is],
-    preparations=[paint],
-    providers=[Shop("embedded"), Shop("workshop")],
-)
+from crab.observation import ObservationRequest
+from tests.crab.lamp import EMBEDDED, LAMP, START, Lamp
 
 
 @pytest.fixture
@@ -163,74 +38,6 @@ def environment(new: HostedEnvironment, lamp: Lamp) -> HostedEnvironment:
     new.reset(7, START)
     lamp.log.clear()
     return new
-
-
-# Kinds
-
-
-def test_a_kind_describes_itself_without_a_device() -> None:
-    described = LAMP.describe(EMBEDDED)
-    assert (described.kind, described.description, described.provider) == ("lamp", "A lamp.", EMBEDDED)
-    assert [item.name for item in described.actions] == ["shine", "unscrew"]
-    assert [item.name for item in described.extra_actions] == ["blink"]
-    assert [item.name for item in described.probes] == ["colour", "colour_is"]
-    assert [item.name for item in described.preparations] == ["paint"]
-    assert [item.duration for item in described.actions] == ["seconds", 0.0]
-    assert described.actions[0].schema == shine.schema()
-    assert "env" not in described.probes[1].schema["function"]["parameters"]["properties"]
-
-
-@pytest.mark.parametrize("kind", ["", "root", "a__b", "a b", "3d", "a_"])
-def test_a_kind_has_a_name_that_fits_into_tool_names(kind: str) -> None:
-    with pytest.raises(DefinitionError, match="kind of environment"):
-        EnvironmentKind(kind, "", actions=[])
-
-
-def test_no_name_is_taken_twice() -> None:
-    cases: list[tuple[Callable[[], EnvironmentKind], str]] = [
-        (lambda: EnvironmentKind("lamp", "", actions=[shine, shine]), "two actions are called 'shine'"),
-        (lambda: EnvironmentKind("lamp", "", actions=[], probes=[colour, colour]), "two probes are called 'colour'"),
-        (
-            lambda: EnvironmentKind("lamp", "", actions=[shine], extra_actions=[shine]),
-            "'shine' is both an action and an extra action",
-        ),
-        (
-            lambda: EnvironmentKind("lamp", "", actions=[], providers=[Shop("a"), Shop("b"), Shop("a")]),
-            "two providers are called 'a'",
-        ),
-    ]
-    for build, problem in cases:
-        with pytest.raises(DefinitionError, match=f"lamp: {problem}"):
-            build()
-
-
-def test_a_privileged_write_cannot_be_passed_off_as_an_action() -> None:
-    with pytest.raises(DefinitionError, match="is no Action"):
-        EnvironmentKind("lamp", "", actions=[paint])  # type: ignore[list-item]
-    with pytest.raises(DefinitionError, match="is no Probe"):
-        EnvironmentKind("lamp", "", actions=[], probes=[paint])  # type: ignore[list-item]
-
-
-def test_a_kind_cannot_be_extended_from_outside() -> None:
-    with pytest.raises(TypeError):
-        LAMP.actions["paint"] = paint  # type: ignore[index]
-
-
-def test_the_first_provider_is_the_default() -> None:
-    assert LAMP.provider().name == "embedded"
-    assert LAMP.provider("workshop").name == "workshop"
-    with pytest.raises(UsageError, match="lamp has no provider 'attic'; it has: embedded, workshop"):
-        LAMP.provider("attic")
-    with pytest.raises(UsageError, match="lamp has no provider"):
-        EnvironmentKind("lamp", "", actions=[]).provider()
-
-
-def test_async_probes_and_preparations_are_refused() -> None:
-    async def later(env: Lamp) -> None: ...
-
-    for decorate in (probe, preparation):
-        with pytest.raises(DefinitionError, match=f"{decorate.__name__} later must be a plain function"):
-            decorate(later)
 
 
 # Acting
