@@ -1,4 +1,4 @@
-"""Argument lists for the two nested bubblewrap sandboxes. Pure: nothing is started or read except which host paths exist.
+"""Argument lists for the two nested bubblewrap sandboxes; nothing is started, only which host paths exist is read.
 
 The *outer* sandbox is the boundary of the environment: our server and the X server run in it. The *inner* one, started
 by the server, is the agent's world: window manager, session bus, applications, shells. Only its HOME, its runtime

@@ -166,7 +166,7 @@ def _keep_sandbox(argv: list[str], environment: dict[str, str], info_fd: int) ->
     reader, writer = os.pipe()
     os.dup2(writer, info_fd)
     os.close(writer)
-    child = subprocess.Popen(  # noqa: S603
+    child = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, pass_fds=(info_fd,), env=environment, start_new_session=True
     )
     os.close(info_fd)
@@ -182,7 +182,7 @@ def _keep_processes(argv: list[str], environment: dict[str, str], input_fd: int 
     """Run ``argv`` without bubblewrap; when it ends or standard input closes, every descendant is killed."""
     # Orphans come back to this process, whatever session or process group they moved to.
     _libc().prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    child = subprocess.Popen(  # noqa: S603
+    child = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL if input_fd is None else input_fd, env=environment, start_new_session=True
     )
     if input_fd is not None:

@@ -121,7 +121,7 @@ def launch_outer(
     else:
         order |= _sandbox_order(argv, socket_directory, readable, variables, limits or Limits())
     errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the sandbox
-    keeper = subprocess.Popen(  # noqa: S603
+    keeper = subprocess.Popen(
         [sys.executable, "-I", "-S", str(KEEPER)],
         stdin=subprocess.PIPE,
         stdout=errors,
@@ -129,10 +129,10 @@ def launch_outer(
         start_new_session=True,
         cwd="/",
     )
-    assert keeper.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        keeper.stdin.write(json.dumps(order).encode() + b"\n")
-        keeper.stdin.flush()
+    if keeper.stdin is not None:
+        with contextlib.suppress(BrokenPipeError):
+            keeper.stdin.write(json.dumps(order).encode() + b"\n")
+            keeper.stdin.flush()
     return OuterSandbox(keeper.pid, isolation, keeper, errors)
 
 
@@ -173,9 +173,7 @@ def _sandbox_order(
 
     uid = _unprivileged_uid()
     os.chown(socket_directory, uid, uid)
-    arguments = outer_arguments(
-        argv, binds=binds, environment=variables, limits=limits, info_fd=info_fd, source=source
-    )
+    arguments = outer_arguments(argv, binds=binds, environment=variables, limits=limits, info_fd=info_fd, source=source)
     return order | {
         "uid": uid,
         "stage": [str(path) for path in staged],

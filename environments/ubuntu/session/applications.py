@@ -79,9 +79,7 @@ _CATALOGUE = (
         "sum;maths;galculator;",
     ),
     _Entry(
-        Application(
-            "application_search", "Search Applications", ("rofi", "-show", "drun"), "Rofi", "search.desktop"
-        ),
+        Application("application_search", "Search Applications", ("rofi", "-show", "drun"), "Rofi", "search.desktop"),
         "Find and start an application",
         "system-search",
         "Utility;",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -16,6 +15,7 @@ from environments.ubuntu.session.display import XServer
 from environments.ubuntu.session.handle import Application, SessionHandle
 from environments.ubuntu.session.inner import NOBODY, Inner
 from environments.ubuntu.session.readiness import accepts, root_window, wait_until
+from environments.ubuntu.session.scratch import make_scratch, note_display
 from environments.ubuntu.session.themes import Theme
 
 _SECONDS = 20.0
@@ -110,6 +110,7 @@ class EmbeddedSession:
         server.begin()
         world_home, entries = self._prepare_files(base)
         display = server.wait_ready(_SECONDS)
+        note_display(base, display)
         cookie = self._runtime / "Xauthority"
         shutil.copyfile(server.cookie_file, cookie)
         if self._walled:
@@ -156,8 +157,7 @@ class EmbeddedSession:
         accessibility = self._runtime / "at-spi"
         self._wait(lambda: any(accepts(path) for path in accessibility.glob("bus*")), "at-spi-bus-launcher")
 
-    def _wait(self, ready: object, what: str) -> None:
-        assert callable(ready)
+    def _wait(self, ready: Callable[[], bool], what: str) -> None:
         wait_until(ready, what, _SECONDS, self._last_words)
 
     def _last_words(self) -> str:
@@ -181,7 +181,7 @@ class EmbeddedSession:
 
     def _make_base(self) -> Path:
         if self._base is None:
-            self._base = Path(tempfile.mkdtemp(prefix="crab-session-"))
+            self._base = make_scratch()
             if not self._walled:
                 self._base.chmod(0o711)
                 self._runtime = self._base / "runtime"

@@ -119,7 +119,7 @@ class Inner:
         os.lseek(options, 0, os.SEEK_SET)
         try:
             self._top = subprocess.Popen(
-                ["bwrap", "--args", str(options), "--", *limited(starter, world.limits)],
+                ["bwrap", "--args", str(options), "--", *limited(starter, world.limits)],  # noqa: S607 - from PATH
                 stdin=subprocess.PIPE,
                 stdout=self._errors,
                 stderr=self._errors,
@@ -144,8 +144,7 @@ class Inner:
             ready, _, _ = select.select([reader], [], [], max(0.0, deadline - time.monotonic()))
             chunk = os.read(reader, 4096) if ready else b""
             if not chunk:
-                assert self._errors is not None
-                words = os.pread(self._errors.fileno(), 2000, 0).decode(errors="replace").strip()
+                words = self._last_words()
                 self.close()
                 raise EnvironmentFailure(f"the agent's sandbox did not start: {words or '(no output)'}")
             text += chunk
@@ -175,10 +174,15 @@ class Inner:
             "argv": limited(starter, world.limits, count_processes=False),
             "environment": dict(world.environment),
         }
-        assert self._top.stdin is not None
-        self._top.stdin.write(json.dumps(order).encode() + b"\n")
-        self._top.stdin.flush()
+        if self._top.stdin is not None:
+            self._top.stdin.write(json.dumps(order).encode() + b"\n")
+            self._top.stdin.flush()
         self.root_pid = self._top.pid
+
+    def _last_words(self) -> str:
+        if self._errors is None:
+            return ""
+        return os.pread(self._errors.fileno(), 2000, 0).decode(errors="replace").strip()
 
 
 def descendants(root: int) -> Mapping[int, tuple[str, str]]:

@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,5 @@ def root_window(display: str, cookie_file: Path) -> Iterator[RootWindow]:
     except error.ConnectionClosedError as problem:
         raise EnvironmentFailure(f"the X server {display} died while the desktop started: {problem}") from problem
     finally:
-        try:
+        with suppress(error.ConnectionClosedError, OSError):
             connection.close()
-        except (error.ConnectionClosedError, OSError):
-            pass
