@@ -23,6 +23,7 @@ from crab.errors import (
     DeadlineExceeded,
     DefinitionError,
     EnvironmentFailure,
+    InfrastructureError,
     ProbeFailure,
     UnknownAction,
     UsageError,
@@ -204,6 +205,7 @@ class Environment(ABC):
             InvalidArguments: The arguments do not fit; nothing was done.
             ActionFailed: The device answered no.
             EnvironmentFailure: The device died or does not answer.
+            InfrastructureError: The action broke, and the device is well.
             DefinitionError: It was carried out, but what it returned is not JSON.
         """
 
@@ -387,14 +389,20 @@ def _json_copy(what: str, value: Any) -> Any:
 
 
 @contextmanager
-def _device_trouble(what: str) -> Iterator[None]:
-    """Makes whatever a device raises an `EnvironmentFailure`, except what it raises on purpose."""
+def _device_trouble(what: str, health: Callable[[], str | None] | None = None) -> Iterator[None]:
+    """Makes whatever a device raises an `EnvironmentFailure`, except what it raises on purpose.
+
+    A device that dies of an action counts against the agent, so where `health` is given it decides whether it died.
+    """
     try:
         yield
     except CrabError:
         raise
     except Exception as error:
-        raise EnvironmentFailure(f"{what}: {type(error).__name__}: {error}") from error
+        message = f"{what}: {type(error).__name__}: {error}"
+        if health is not None and health() is None:
+            raise InfrastructureError(message, fix="the device is well: mend the action") from error
+        raise EnvironmentFailure(message) from error
 
 
 class HostedEnvironment(Environment):
@@ -447,7 +455,7 @@ class HostedEnvironment(Environment):
         action = self._enabled[name]
         values = action.validate(arguments)
         self._phase = "act"
-        with _device_trouble(f"{self._kind.kind}: action {name}"):
+        with _device_trouble(f"{self._kind.kind}: action {name}", self._device.health):
             try:
                 value = action.invoke(values, self._device)
             except ActionFailed:

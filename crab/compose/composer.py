@@ -153,7 +153,7 @@ def _order(before: Mapping[str, Mapping[str, None]]) -> list[str]:
     try:
         sorter.prepare()
     except CycleError as error:
-        raise CompositionError(f"subtasks wait for one another: {' → '.join(reversed(error.args[1]))}") from error
+        raise CompositionError(f"subtasks wait for one another: {' → '.join(error.args[1])}") from error
     order: list[str] = []
     while sorter.is_active():
         ready = sorted(sorter.get_ready(), key=rank.__getitem__)

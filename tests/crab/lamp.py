@@ -31,6 +31,7 @@ class Lamp:
         self.light = "off"
         self.requests: list[ObservationRequest] = []
         self.broken: Exception | None = None
+        self.died: str | None = None
 
     def note(self, text: str) -> None:
         self.log.append(text)
@@ -60,7 +61,7 @@ class Lamp:
         self.log.append("resume")
 
     def health(self) -> str | None:
-        return None
+        return self.died
 
     def close(self) -> None:
         self.log.append("close")

@@ -12,6 +12,7 @@ from crab.errors import (
     ActionFailed,
     DeadlineExceeded,
     EnvironmentFailure,
+    InfrastructureError,
     InvalidArguments,
     ProbeFailure,
     UnknownAction,
@@ -75,13 +76,27 @@ def test_a_device_that_breaks_is_infrastructure(environment: HostedEnvironment, 
     lamp.broken = OSError("no power")
     calls: list[tuple[Callable[[], object], str]] = [
         (lambda: environment.prepare("paint", {"colour": "red"}), "lamp: preparation paint: OSError: no power"),
-        (lambda: environment.act("shine", {"colour": "red"}), "lamp: action shine: OSError: no power"),
         (environment.observe, "lamp: observe: OSError: no power"),
         (lambda: environment.reset(1, START), "lamp: reset: OSError: no power"),
     ]
     for call, message in calls:
         with pytest.raises(EnvironmentFailure, match=message):
             call()
+
+
+def test_an_action_that_is_written_wrong_is_no_dead_device(environment: HostedEnvironment, lamp: Lamp) -> None:
+    """A device that dies of an action counts against the agent, so a mere mistake in its code must look otherwise."""
+    lamp.broken = KeyError("colour")
+    with pytest.raises(InfrastructureError, match="lamp: action shine: KeyError: 'colour'") as caught:
+        environment.act("shine", {"colour": "red"})
+    assert not isinstance(caught.value, EnvironmentFailure)
+
+
+def test_a_device_that_dies_of_an_action_says_so(environment: HostedEnvironment, lamp: Lamp) -> None:
+    lamp.broken = BrokenPipeError("no answer")
+    lamp.died = "the bulb burst"
+    with pytest.raises(EnvironmentFailure, match="lamp: action shine: BrokenPipeError: no answer"):
+        environment.act("shine", {"colour": "red"})
 
 
 def test_a_preparation_that_fails_is_not_the_agents(environment: HostedEnvironment, lamp: Lamp) -> None:
