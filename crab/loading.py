@@ -37,6 +37,8 @@ KINDS = ("environments", "subtasks", "agents", "commands")
 
 ENTRY_POINT_GROUP = "crab"
 
+FRAMEWORK = "crab"
+
 _ID = re.compile(r"[a-z][a-z0-9_-]*")
 _IMPORT_STRING = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 
@@ -175,6 +177,8 @@ def resolve(import_string: str, project: Project) -> object:
         LoadingError: The string is malformed, or its module is missing, broken, a look-alike or lacks the object.
     """
     top = _split(import_string)[0].partition(".")[0]
+    if top == FRAMEWORK:
+        return _load_object(import_string, project, None)
     for root in project.roots:
         if _home(root, top) is not None:
             return _load_object(import_string, project, root)
@@ -189,6 +193,9 @@ def resolve(import_string: str, project: Project) -> object:
 
 def _load_object(import_string: str, project: Project, root: Path | None) -> object:
     module_name, name = _split(import_string)
+    if module_name.partition(".")[0] == FRAMEWORK:
+        # The framework's own toys may be named by any project; there is only the one that is running.
+        root = None
     _put_first(project.roots)
     if root is not None:
         _refuse_look_alike(module_name.partition(".")[0], root)

@@ -189,7 +189,7 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except typer.Abort:
         return EXIT_INTERRUPTED
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  the parser's own errors share no public base; others are raised again
         return _usage_line(error)
     return int(status or 0)
 
