@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable
 
 from crab.errors import ProviderUnavailable
-from tests.benchmarks import framework, trials
+from tests.benchmarks import desktop, framework, trials, wire
 from tests.benchmarks.budget import TOLERANCE, Budget
 
-BUDGETS = (*framework.BUDGETS, *trials.BUDGETS)
+BUDGETS = (*framework.BUDGETS, *trials.BUDGETS, *wire.BUDGETS, *desktop.BUDGETS)
 
 
 def run(budgets: Iterable[Budget]) -> bool:
