@@ -41,7 +41,8 @@ ProjectOption = Annotated[
 def run(
     agent: Annotated[str, typer.Option(help="Agent ids, or import strings, separated by commas.")],
     out: Annotated[Path, typer.Option(help="Run directory; an existing one is continued.")],
-    tasks: Annotated[str, typer.Option(help="all, or task ids or files separated by commas.")] = "all",
+    tasks: Annotated[str | None, typer.Option(help="all (the default), or task ids or files with commas.")] = None,
+    suite: Annotated[Path | None, typer.Option(help="TOML file with a list `tasks`, instead of --tasks.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds each task is tried with: 0, 1, …")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many trials run at the same time.")] = 1,
     max_actions: Annotated[int, typer.Option(min=1, help="Executed actions after which a trial ends.")] = 30,
@@ -66,7 +67,8 @@ def run(
 
     request = RunRequest(
         agents=agent.split(","),
-        tasks=tasks.split(","),
+        tasks=None if tasks is None else tasks.split(","),
+        suite=suite,
         seeds=seeds,
         jobs=jobs,
         out=out,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,8 @@ class RunRequest:
     """What was asked for; see ``crab run --help``."""
 
     agents: Sequence[str]
-    tasks: Sequence[str]
+    tasks: Sequence[str] | None
+    suite: Path | None
     seeds: int
     jobs: int
     out: Path
@@ -50,7 +52,7 @@ def run_command(request: RunRequest) -> int:
 
     project = find_project(explicit=request.project)
     options = run_options(request)
-    composed = load_tasks(project, [name.strip() for name in request.tasks if name.strip()])
+    composed = load_tasks(project, task_names(request))
     trials = [
         (make_spec(project, task, agent.strip(), seed, options), task)
         for agent in request.agents
@@ -71,6 +73,28 @@ def run_command(request: RunRequest) -> int:
     results = suite.run()
     _conclude(console, request, results)
     return 0 if all(result.valid for result in results) else 1
+
+
+def task_names(request: RunRequest) -> list[str]:
+    """Returns the names of the tasks asked for.
+
+    Raises:
+        UsageError: Both tasks and a suite are named, or the suite is not well formed.
+    """
+    if request.suite is None:
+        return [name.strip() for name in request.tasks or ["all"] if name.strip()]
+    if request.tasks is not None:
+        raise UsageError("name either --tasks or --suite")
+    try:
+        suite = tomllib.loads(request.suite.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{request.suite}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{request.suite}: not a TOML document: {error}") from error
+    names = suite.get("tasks")
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise UsageError(f"{request.suite}: it needs a list `tasks` of task ids")
+    return names
 
 
 def run_options(request: RunRequest) -> RunOptions:
@@ -118,8 +142,8 @@ def literal(text: str) -> Any:
 
 def _config(request: RunRequest, root: Path) -> dict[str, Any]:
     fields: Mapping[str, Any] = request.__dict__
-    shown = {name: value for name, value in fields.items() if name not in ("project", "out", "report")}
-    return {**shown, "project": root.name}
+    shown = {name: value for name, value in fields.items() if name not in ("project", "out", "report", "suite")}
+    return {**shown, "suite": str(request.suite) if request.suite else None, "project": root.name}
 
 
 def _conclude(console: Any, request: RunRequest, results: Sequence[Result]) -> None:

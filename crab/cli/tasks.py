@@ -9,7 +9,7 @@ from typing import Any
 from crab.compose.composer import ComposedTask
 from crab.errors import UsageError
 from crab.loading import find_project
-from crab.run.build import load_tasks, task_paths
+from crab.run.build import load_tasks, own_task_paths
 
 
 def list_tasks(project_folder: Path | None, *, as_json: bool) -> None:
@@ -18,7 +18,7 @@ def list_tasks(project_folder: Path | None, *, as_json: bool) -> None:
     from rich.table import Table
 
     project = find_project(explicit=project_folder)
-    tasks = load_tasks(project, ["all"]) if task_paths(project) else []
+    tasks = load_tasks(project, ["all"]) if own_task_paths(project) else []
     if as_json:
         for composed in tasks:
             _print(json.dumps(_row(composed), ensure_ascii=False))

@@ -9,7 +9,7 @@ from crab.compose.composer import Catalogue, ComposedTask, compose
 from crab.compose.document import Link, read_document
 from crab.errors import CrabError, UsageError
 from crab.loading import Project, find_project
-from crab.run.build import load_catalogue, task_paths
+from crab.run.build import load_catalogue, own_task_paths
 
 
 def validate_command(paths: Sequence[Path], project_folder: Path | None, *, prove: bool) -> int:
@@ -25,7 +25,7 @@ def validate_command(paths: Sequence[Path], project_folder: Path | None, *, prov
 
     project = find_project(explicit=project_folder)
     catalogue = load_catalogue(project)
-    files = list(_files(paths)) if paths else list(task_paths(project).values())
+    files = list(_files(paths)) if paths else list(own_task_paths(project).values())
     if not files:
         raise UsageError("nothing to validate; name a task document or a folder of them")
     faulty = 0

@@ -99,8 +99,16 @@ def task_paths(project: Project) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+def own_task_paths(project: Project) -> dict[str, Path]:
+    """Returns what ``all`` stands for: the project's own task documents, or the bundled ones when it has none."""
+    paths = task_paths(project)
+    homes = [(project.root / name).resolve() for name in project.tasks]
+    own = {id: path for id, path in paths.items() if any(path.resolve().is_relative_to(home) for home in homes)}
+    return own or paths
+
+
 def load_tasks(project: Project, names: Sequence[str]) -> list[ComposedTask]:
-    """Returns composed tasks by id or file, in the order given; ``all`` stands for every task of the project.
+    """Returns composed tasks by id or file, in the order given; ``all`` stands for `own_task_paths`.
 
     Raises:
         UsageError: A name is unknown; near ones are suggested.
@@ -109,15 +117,16 @@ def load_tasks(project: Project, names: Sequence[str]) -> list[ComposedTask]:
     """
     catalogue = load_catalogue(project)
     paths = task_paths(project)
-    wanted = dict.fromkeys(path for name in names for path in _paths(name, paths))
+    own = own_task_paths(project)
+    wanted = dict.fromkeys(path for name in names for path in _paths(name, paths, own))
     if not wanted:
         raise UsageError("no task to run; name task ids, or all")
     return [compose(read_document(path), catalogue) for path in wanted]
 
 
-def _paths(name: str, paths: Mapping[str, Path]) -> list[Path]:
+def _paths(name: str, paths: Mapping[str, Path], own: Mapping[str, Path]) -> list[Path]:
     if name == "all":
-        return list(paths.values())
+        return list(own.values())
     if name in paths:
         return [paths[name]]
     if name.endswith(".json"):

@@ -1,0 +1,1 @@
+"""Suites and configurations as data; no logic lives here."""
