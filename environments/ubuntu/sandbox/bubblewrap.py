@@ -25,7 +25,7 @@ RUNTIME = Path("/run/session")
 OWN_PLACES = (Path("/tmp/.X11-unix"), Path("/dev/shm"), Path("/var/cache"), Path("/etc/passwd"), HOME_OUTSIDE, RUNTIME)  # noqa: S108
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 
-_OWN_ETC = Path(__file__).parent / "etc"
+OWN_ETC = Path(__file__).parent / "etc"
 
 # Only these; all of /etc would show the host's accounts, keys and services.
 _HOST_ETC = (
@@ -102,6 +102,8 @@ class InnerWorld:
         home: Directory of the outer sandbox to show as ``/home/user``.
         runtime: Directory of the outer sandbox to show, at the same path, as ``XDG_RUNTIME_DIR``.
         x_socket: The X server's socket in the outer sandbox.
+        etc: Directory with the world's own files of ``/etc``: a copy of ``OWN_ETC``, since the table of mounts inside
+            would tell where on the host the original lies.
         applications: Directory of desktop entries to show as ``/usr/share/applications``; None keeps the host's.
         environment: Environment variables of every process inside.
         limits: What the agent's world may use.
@@ -110,6 +112,7 @@ class InnerWorld:
     home: Path
     runtime: Path
     x_socket: Path
+    etc: Path
     applications: Path | None
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
@@ -134,6 +137,15 @@ def _system(exists: Callable[[Path], bool]) -> list[str]:
         elif exists(top):
             arguments += ["--ro-bind", str(top), str(top)]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
+    return arguments
+
+
+def _etc(own: Path, source: Callable[[Path], Path]) -> list[str]:
+    """Show the listed entries of the host's /etc, and the files of the directory ``own``."""
+    names = [name for name in _HOST_ETC if Path("/etc", name).exists()]
+    arguments = [word for name in names for word in ("--ro-bind", f"/etc/{name}", f"/etc/{name}")]
+    for file in sorted(own.iterdir()):
+        arguments += ["--ro-bind", str(source(file)), f"/etc/{file.name}"]
     return arguments
 
 
@@ -179,12 +191,7 @@ def outer_arguments(
     arguments += _tmpfs(RUNTIME, limits.temporary, "0700")
     for cache in filter(exists, _HOST_CACHES):
         arguments += ["--ro-bind", str(cache), str(cache)]
-    for name in _HOST_ETC:
-        entry = Path("/etc", name)
-        if exists(entry):
-            arguments += ["--ro-bind", str(entry), str(entry)]
-    for own in sorted(_OWN_ETC.iterdir()):
-        arguments += ["--ro-bind", str(source(own)), f"/etc/{own.name}"]
+    arguments += _etc(OWN_ETC, source)
     for bind in binds:
         arguments += ["--bind" if bind.writable else "--ro-bind", str(source(bind.path)), str(bind.path)]
     # bubblewrap's own root and /dev are writable tmpfs without a size limit.
@@ -208,7 +215,8 @@ def inner_options(world: InnerWorld, *, info_fd: int) -> list[str]:
     limits = world.limits
     # No --die-with-parent: it fires when the thread that started bubblewrap ends, and a server's worker threads come
     # and go. The world ends with the outer sandbox, or when its first program sees its standard input close.
-    options = [*_namespaces(), "--info-fd", str(info_fd), *_system(exists), "--ro-bind", "/etc", "/etc"]
+    options = [*_namespaces(), "--info-fd", str(info_fd), *_system(exists)]
+    options += _etc(world.etc, lambda path: path)
     for directory, mode in (("/dev/shm", "1777"), ("/tmp", "1777"), ("/run", "0755"), ("/var", "0755")):  # noqa: S108
         options += _tmpfs(directory, limits.temporary, mode)
     options += ["--perms", "1777", "--dir", "/var/tmp", "--symlink", "/run", "/var/run"]  # noqa: S108

@@ -16,10 +16,18 @@ from pathlib import Path
 from typing import IO, Literal
 
 from crab.errors import EnvironmentFailure, ProviderUnavailable
-from environments.ubuntu.sandbox.bubblewrap import OWN_PLACES, SEARCH_PATH, USER, WORK, Bind, Limits, outer_arguments
+from environments.ubuntu.sandbox.bubblewrap import (
+    OWN_ETC,
+    OWN_PLACES,
+    SEARCH_PATH,
+    USER,
+    WORK,
+    Bind,
+    Limits,
+    outer_arguments,
+)
 
 KEEPER = Path(__file__).with_name("keeper.py")
-_OWN_ETC = Path(__file__).with_name("etc")
 _STAGE = Path("/tmp")  # noqa: S108 - inside the keeper's private mount namespace
 _TAIL = 4096
 _ALWAYS_BOUND = Path("/usr")
@@ -42,6 +50,7 @@ class OuterSandbox:
     isolation: Literal["bubblewrap", "process"]
     _keeper: subprocess.Popen[bytes]
     _errors: IO[bytes]
+    _tail: str = ""
 
     def alive(self) -> bool:
         """Whether the program in the sandbox still runs."""
@@ -49,8 +58,10 @@ class OuterSandbox:
 
     def stderr_tail(self) -> str:
         """The last 4 KB that the program and the sandbox wrote to standard error; also after ``close``."""
-        size = os.fstat(self._errors.fileno()).st_size
-        return os.pread(self._errors.fileno(), _TAIL, max(0, size - _TAIL)).decode(errors="replace").strip()
+        if not self._errors.closed:
+            size = os.fstat(self._errors.fileno()).st_size
+            self._tail = os.pread(self._errors.fileno(), _TAIL, max(0, size - _TAIL)).decode(errors="replace").strip()
+        return self._tail
 
     def close(self) -> None:
         """Kill everything in the sandbox; returns when it is gone.
@@ -69,6 +80,8 @@ class OuterSandbox:
                 f"the sandbox kept by process {self.pid} did not end within 10 s; look for processes stuck in the"
                 " kernel (state D) before starting another"
             ) from None
+        self.stderr_tail()
+        self._errors.close()
 
     def __enter__(self) -> OuterSandbox:
         return self
@@ -155,7 +168,7 @@ def _sandbox_order(
 ) -> dict[str, object]:
     """What the keeper needs to know to stage paths, drop root and start bubblewrap."""
     info_fd = 100  # clear of the descriptors the keeper itself gets
-    shown = _covering([*interpreter_paths(), _OWN_ETC, *(Path(path).absolute() for path in readable)])
+    shown = _covering([*interpreter_paths(), OWN_ETC, *(Path(path).absolute() for path in readable)])
     binds = [*(Bind(path) for path in shown), Bind(socket_directory, writable=True)]
     order: dict[str, object] = {"environment": {"PATH": SEARCH_PATH}, "info_fd": info_fd}
     if os.geteuid() != 0:

@@ -19,6 +19,7 @@ SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - the X protocol's fixed place
 _LOCAL, _WILD = 256, 65535
 _PROTOCOL = b"MIT-MAGIC-COOKIE-1"
 _DOTS_PER_INCH = 96
+_TERMINATE_SECONDS = 2.0
 
 
 class XServer:
@@ -101,6 +102,11 @@ class XServer:
         return self.display
 
     @property
+    def pid(self) -> int:
+        """Process id of the running server."""
+        return 0 if self._process is None else self._process.pid
+
+    @property
     def socket(self) -> Path:
         """The path socket of the running server."""
         return SOCKETS / f"X{self.display[1:]}"
@@ -113,13 +119,16 @@ class XServer:
         """Kill the process and remove what it leaves in ``/tmp``; may be called twice."""
         self._close_pipe()
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-            if self.display:
-                self.socket.unlink(missing_ok=True)
-                Path(f"/tmp/.X{self.display[1:]}-lock").unlink(missing_ok=True)  # noqa: S108
-                self.display = ""
+            # Asked first, so that it removes its own lock and socket: by the time it is gone, another server may have
+            # taken the number.
+            self._process.terminate()
+            try:
+                self._process.wait(_TERMINATE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+                remove_lock(self.display, self._process.pid)
+            self._process, self.display = None, ""
         if self._errors is not None:
             self._errors.close()
             self._errors = None
@@ -134,6 +143,15 @@ class XServer:
         if self._errors is None:
             return ""
         return os.pread(self._errors.fileno(), 2000, 0).decode(errors="replace").strip()
+
+
+def remove_lock(display: str, pid: int) -> None:
+    """Remove lock and socket of a killed X server, unless the lock names another process than ``pid`` by now."""
+    lock = Path(f"/tmp/.X{display[1:]}-lock")  # noqa: S108 - the X protocol's fixed place
+    with contextlib.suppress(OSError):
+        if lock.read_text(encoding="ascii").strip() == str(pid):
+            lock.unlink()
+            (SOCKETS / f"X{display[1:]}").unlink(missing_ok=True)
 
 
 def _entry(family: int, address: bytes, number: bytes, cookie: bytes) -> bytes:

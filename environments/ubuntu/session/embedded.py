@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from environments.ubuntu.sandbox.bubblewrap import HOME, HOME_OUTSIDE, RUNTIME, SEARCH_PATH, USER, InnerWorld, Limits
+from environments.ubuntu.sandbox.bubblewrap import (
+    HOME,
+    HOME_OUTSIDE,
+    OWN_ETC,
+    RUNTIME,
+    SEARCH_PATH,
+    USER,
+    InnerWorld,
+    Limits,
+)
 from environments.ubuntu.session import applications, home
 from environments.ubuntu.session.display import XServer
 from environments.ubuntu.session.handle import Application, SessionHandle
@@ -110,7 +119,7 @@ class EmbeddedSession:
         server.begin()
         world_home, entries = self._prepare_files(base)
         display = server.wait_ready(_SECONDS)
-        note_display(base, display)
+        note_display(base, display, server.pid)
         cookie = self._runtime / "Xauthority"
         shutil.copyfile(server.cookie_file, cookie)
         if self._walled:
@@ -124,6 +133,7 @@ class EmbeddedSession:
             home=world_home,
             runtime=self._runtime,
             x_socket=server.socket,
+            etc=base / "etc",
             applications=entries if self._walled else None,
             environment=self._environment(display, cookie, inside, entries),
             limits=self._options.limits,
@@ -173,6 +183,7 @@ class EmbeddedSession:
         for directory in (world_home, self._runtime, entries):
             home.empty(directory)
         entries.chmod(0o755)
+        shutil.copytree(OWN_ETC, base / "etc", dirs_exist_ok=True)
         applications.write_desktop_entries(entries)
         seen_as = _MENU_ENTRIES if self._walled else entries
         inside = HOME if self._walled else world_home

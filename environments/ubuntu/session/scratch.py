@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from environments.ubuntu.session.display import remove_lock
+
 _PREFIX = "desktop-session-"
 _DISPLAY = "display"
 
@@ -22,9 +24,9 @@ def make_scratch() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
 
 
-def note_display(scratch: Path, display: str) -> None:
-    """Write down which X display belongs to ``scratch``, so that a sweep finds its files too."""
-    (scratch / _DISPLAY).write_text(display, encoding="ascii")
+def note_display(scratch: Path, display: str, pid: int) -> None:
+    """Write down which X server belongs to ``scratch``, so that a sweep finds its lock file too."""
+    (scratch / _DISPLAY).write_text(f"{display} {pid}", encoding="ascii")
 
 
 def sweep() -> None:
@@ -35,17 +37,12 @@ def sweep() -> None:
             continue
         with contextlib.suppress(OSError):
             if path.stat().st_uid == os.geteuid():
-                _forget_display(path)
+                _forget_display(path / _DISPLAY)
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _forget_display(scratch: Path) -> None:
-    """Remove lock and socket of an X server that was killed, unless a living one has taken the number since."""
-    note = scratch / _DISPLAY
-    if not note.is_file():
-        return
-    number = note.read_text(encoding="ascii").strip().removeprefix(":")
-    lock = Path(f"/tmp/.X{number}-lock")  # noqa: S108 - the X protocol's fixed place
-    if number.isdigit() and lock.is_file() and not Path("/proc", lock.read_text().strip()).exists():
-        lock.unlink()
-        Path(f"/tmp/.X11-unix/X{number}").unlink(missing_ok=True)  # noqa: S108
+def _forget_display(note: Path) -> None:
+    if note.is_file():
+        display, _, pid = note.read_text(encoding="ascii").partition(" ")
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            remove_lock(display, int(pid))
