@@ -19,6 +19,7 @@ from crab.environment import Environment
 from crab.errors import (
     CrabError,
     DeadlineExceeded,
+    DefinitionError,
     EnvironmentFailure,
     HandshakeRefused,
     RemoteError,
@@ -45,6 +46,9 @@ from crab.remote.worker import DeviceThread, Job
 
 CLOSE_PATIENCE = 2.0
 """Seconds that `close` waits for the call that has the device, before it closes beside it."""
+
+ASKING = frozenset({"probe", "observe", "health"})
+"""Verbs that change nothing on the device."""
 
 DRAINED_BYTES = 1024 * 1024
 """Size up to which the body of a refused request is read away, so that the connection stays usable."""
@@ -98,7 +102,10 @@ class Application:
         self._closing: asyncio.Task[Reply] | None = None
         description = environment.describe()
         self._kind = description.kind
-        self._description = encode_result(encode_description(description))
+        try:
+            self._description = encode_result(encode_description(description))
+        except ValueError as error:
+            raise DefinitionError(f"{self._kind}: its description cannot be sent: {error}") from error
         self._digest = operations_digest(description)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -271,8 +278,8 @@ class Application:
         if call.verb == "health":
             return await self._health(call)
         holder = self._thread.current()
-        if holder is not None and not holder.label.startswith("probe ") and _overdue(holder):
-            # An overdue probe only delays; after an act that does not return there is nothing to wait for.
+        if holder is not None and holder.verb not in ASKING and _overdue(holder):
+            # A late answer only delays; after an act that does not return there is nothing to wait for.
             return encode_error(_late(call, f"{holder.label} has not returned"))
         job = self._submit(call)
         await asyncio.wait({job.future}, timeout=call.seconds)
@@ -285,11 +292,11 @@ class Application:
     async def _health(self, call: ServerCall) -> Reply:
         if self._closing is not None:
             return encode_result("closed")
-        holder = self._thread.current()
-        if holder is not None:
+        if not self._thread.idle:
             # The device is used by one thread only, so it is not asked while it is busy.
-            seconds = time.monotonic() - (holder.started or 0.0)
-            return encode_result(f"{holder.label} has not returned for {seconds:.0f} s" if _overdue(holder) else None)
+            holder = self._thread.current()
+            late = holder is not None and _overdue(holder)
+            return encode_result(f"{holder.label} has not returned in time" if holder and late else None)
         job = self._submit(call)
         await asyncio.wait({job.future}, timeout=call.seconds)
         return job.future.result() if job.future.done() else encode_result(f"no answer within {call.seconds:g} s")
@@ -300,7 +307,9 @@ class Application:
         await asyncio.wait({job.future}, timeout=CLOSE_PATIENCE)
         if not job.future.done() and self._thread.abandon(job):
             beside = DeviceThread(self._loop)
-            job = beside.submit("close", lambda: perform(self._environment, call, CLOSE_PATIENCE), CLOSE_PATIENCE)
+            job = beside.submit(
+                "close", "close", lambda: perform(self._environment, call, CLOSE_PATIENCE), CLOSE_PATIENCE
+            )
             beside.stop()
         return await job.future
 
@@ -310,7 +319,7 @@ class Application:
         def work() -> Reply:
             return perform(self._environment, call, max(due - time.monotonic(), 0.001))
 
-        return self._thread.submit(call.label, work, call.seconds)
+        return self._thread.submit(call.verb, call.label, work, call.seconds)
 
 
 def _values(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:

@@ -11,6 +11,7 @@ from crab.environment import Environment
 from crab.errors import DefinitionError, ProbeFailure, RequestRejected
 from crab.observation import ObservationRequest
 from crab.remote.protocol import (
+    LONGEST_CALL,
     Reply,
     encode_act,
     encode_description,
@@ -19,9 +20,6 @@ from crab.remote.protocol import (
     encode_result,
 )
 from crab.remote.values import require_json
-
-LONGEST_CALL = 24 * 3600.0
-"""Seconds a client may allow for one call, at most."""
 
 LARGEST_NUMBER = 2**53
 """Request numbers stay below this, so that they survive in any JSON reader."""
@@ -123,7 +121,7 @@ def _probe(environment: Environment, parameters: Mapping[str, Any], seconds: flo
         require_json(answer)
         return encode_result(answer)
     except ValueError as error:
-        raise ProbeFailure(f"probe {name!r}: its answer cannot be sent: {error}") from error
+        raise ProbeFailure(f"probe {name}: what it answered is not JSON: {error}") from error
 
 
 def _prepare(environment: Environment, parameters: Mapping[str, Any], _: float) -> Reply:

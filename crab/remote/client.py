@@ -30,9 +30,10 @@ from crab.errors import (
     UsageError,
 )
 from crab.observation import Observation, ObservationRequest
-from crab.remote.address import Address
+from crab.remote.address import Address, check_token
 from crab.remote.connection import Connections, Response
 from crab.remote.protocol import (
+    LONGEST_CALL,
     OBSERVATION_TYPE,
     PROTOCOL_VERSION,
     REPLY_LIMIT,
@@ -112,7 +113,7 @@ class RemoteEnvironment(Environment):
         reply_limit: Bytes in a reply, at most.
 
     Raises:
-        UsageError: The address is not well formed.
+        UsageError: The address or the token is not well formed.
         Unreachable: No server answers there.
         HandshakeRefused: It speaks another protocol version, refuses the token, or serves another kind.
     """
@@ -127,7 +128,10 @@ class RemoteEnvironment(Environment):
         reply_limit: int = REPLY_LIMIT,
     ) -> None:
         place = Address.parse(address) if isinstance(address, str) else address
-        self._connections = Connections(place.with_token(token or place.token), reply_limit)
+        token = place.token if token is None else token
+        if token is not None:
+            check_token(token)
+        self._connections = Connections(place.with_token(token), reply_limit)
         self._deadlines = deadlines or Deadlines()
         self._numbers = itertools.count(1)
         self._closed = False
@@ -195,6 +199,8 @@ class RemoteEnvironment(Environment):
             values = _json_arguments(name, arguments)
         except InvalidArguments as error:
             raise ProbeFailure(f"probe {name}: {type(error).__name__}: {error}") from error
+        if seconds <= 0:
+            raise DeadlineExceeded(f"probe {name!r}: no time is left to ask")
         return self._call("probe", {"name": name, "arguments": values}, seconds, name=name)
 
     def prepare(self, name: str, arguments: Mapping[str, Any]) -> None:
@@ -266,6 +272,7 @@ class RemoteEnvironment(Environment):
 
     def _call(self, verb: str, parameters: Mapping[str, Any], seconds: float, name: str | None = None) -> Any:
         label = verb if name is None else f"{verb} {name!r}"
+        seconds = min(seconds, LONGEST_CALL)
         if self._closed:
             raise EnvironmentFailure(f"{self.server.kind} is closed", fix="start a new one")
         try:

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crab.errors import RequestRejected, Unreachable
+from crab.errors import RemoteError, RequestRejected, Unreachable
 from crab.remote.address import Address
 from crab.remote.protocol import JSON_TYPE, REPLY_LIMIT
 
@@ -49,6 +49,7 @@ class Connections:
         self._reply_limit = reply_limit
         self._idle: list[HTTPConnection] = []
         self._lock = threading.Lock()
+        self._open = True
         self._headers = {"Content-Type": JSON_TYPE, "User-Agent": "crab"}
         if address.token is not None:
             self._headers["Authorization"] = f"Bearer {address.token}"
@@ -65,6 +66,7 @@ class Connections:
             Unreachable: Nobody answers at the address, or the connection broke twice.
             TimeoutError: There was no complete response in time.
             RequestRejected: The reply is larger than the limit.
+            RemoteError: What answers is no environment server.
         """
         deadline = time.monotonic() + seconds
         with contextlib.suppress(_Broken):
@@ -78,8 +80,9 @@ class Connections:
             ) from error
 
     def close(self) -> None:
-        """Closes every connection that is not in use."""
+        """Closes every connection, those in use as soon as they are not."""
         with self._lock:
+            self._open = False
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
@@ -110,7 +113,10 @@ class Connections:
         connection.sock.settimeout(_left(deadline))
         connection.request("POST", path, body, self._headers)
         response = connection.getresponse()
-        size = int(response.headers.get("Content-Length") or 0)
+        length = response.headers.get("Content-Length", "")
+        if not length.isdecimal():
+            raise RemoteError(f"what answers at {self.address} is no environment server", fix="check the address")
+        size = int(length)
         if size > self._reply_limit:
             raise RequestRejected(f"{path}: the reply has {size} bytes, more than {self._reply_limit}")
         parts: list[bytes] = []
@@ -125,10 +131,11 @@ class Connections:
             parts.append(part)
             missing -= len(part)
         response.read()
-        if not response.will_close:
-            with self._lock:
+        with self._lock:
+            reusable = self._open and not response.will_close
+            if reusable:
                 self._idle.append(connection)
-        else:
+        if not reusable:
             connection.close()
         return Response(response.status, response.headers.get_content_type(), b"".join(parts))
 

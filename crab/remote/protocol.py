@@ -47,6 +47,9 @@ REQUEST_LIMIT = 64 * 1024 * 1024
 REPLY_LIMIT = 256 * 1024 * 1024
 """Bytes in a reply, at most: two minutes of full frames at 2 per second fit."""
 
+LONGEST_CALL = 24 * 3600.0
+"""Seconds that a client may allow for one call, at most; longer ones are shortened to it."""
+
 MESSAGE_LIMIT = 16_000
 """Characters of an error message that cross; what is beyond is cut."""
 
@@ -139,7 +142,7 @@ def encode_act(name: str, result: ActResult) -> Reply:
         rest = {"duration": result.duration, "settled": result.settled, "settle_seconds": result.settle_seconds}
         return encode_result({"value": result.value, **rest})
     except ValueError as error:
-        raise DefinitionError(f"action {name!r} was carried out, but its result cannot be sent: {error}") from error
+        raise DefinitionError(f"action {name} was carried out, but what it returned is not JSON: {error}") from error
 
 
 def decode_act(content: Mapping[str, Any]) -> ActResult:
@@ -290,8 +293,8 @@ def _plain(value: Any) -> Any:
 
 def _outcome(error: BaseException) -> str:
     name = type(error).__name__
-    if isinstance(error, CrabError) or error.__traceback__ is None:
-        return name
+    if isinstance(error, CrabError):
+        return f"{name} from {_outcome(error.__cause__)}" if error.__cause__ is not None else name
+    frames = traceback.extract_tb(error.__traceback__)
     # Not raised on purpose: say where, and leave out the message, which may quote arguments.
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{name} in {place.name}, {Path(place.filename).name}:{place.lineno}"
+    return f"{name} in {frames[-1].name}, {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else name

@@ -71,36 +71,40 @@ def serve(
         ready: Called once with the address, token included, as soon as calls are answered.
 
     Raises:
-        UsageError: It cannot listen there, or the extra ``server`` is not installed.
+        UsageError: It cannot listen there, or the extra ``server`` is not installed; the environment is closed.
         CrabError: The environment could not be closed.
     """
-    _Server(environment, socket, host, port, token, insecure, hosts, limits or ServerLimits()).run(
-        ready or (lambda _: None), exit_with_parent=exit_with_parent
-    )
+    with _owned(environment):
+        server = _Server(environment, socket, host, port, token, insecure, hosts, limits)
+    server.run(ready or (lambda _: None), exit_with_parent=exit_with_parent)
 
 
 @contextlib.contextmanager
-def serving(environment: Environment, **options: Any) -> Iterator[Address]:
+def serving(
+    environment: Environment,
+    *,
+    socket: Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    token: str | None = None,
+    limits: ServerLimits | None = None,
+) -> Iterator[Address]:
     """Serves beside the caller, on a thread, and gives the address; at the end it closes the environment.
 
     Args:
         environment: What is served.
-        **options: As for `serve`, without `ready` and `exit_with_parent`.
+        socket: As for `serve`.
+        host: As for `serve`; loopback only.
+        port: As for `serve`.
+        token: As for `serve`.
+        limits: As for `serve`.
 
     Raises:
         UsageError: As for `serve`.
+        CrabError: The environment could not be closed.
     """
-    settings: dict[str, Any] = {
-        "socket": None,
-        "host": "127.0.0.1",
-        "port": 0,
-        "token": None,
-        "insecure": False,
-        "hosts": (),
-        "limits": ServerLimits(),
-        **options,
-    }
-    server = _Server(environment, **settings)
+    with _owned(environment):
+        server = _Server(environment, socket, host, port, token, False, (), limits)
     started = threading.Event()
     failures: list[BaseException] = []
 
@@ -125,6 +129,16 @@ def serving(environment: Environment, **options: Any) -> Iterator[Address]:
         raise failures[0]
 
 
+@contextlib.contextmanager
+def _owned(environment: Environment) -> Iterator[None]:
+    """Closes the environment when it cannot be served: nobody else would."""
+    try:
+        yield
+    except BaseException:
+        environment.close()
+        raise
+
+
 class _Server:
     def __init__(
         self,
@@ -135,15 +149,15 @@ class _Server:
         token: str | None,
         insecure: bool,
         hosts: Iterable[str],
-        limits: ServerLimits,
+        limits: ServerLimits | None,
     ) -> None:
         _require_extra()
         self._environment = environment
-        self._listener, self.address = settle_address(socket, host, port, token, insecure=insecure)
-        self._hosts = (*hosts, *(() if socket is not None else (host,)))
-        self._limits = limits
+        self._hosts = (*hosts, host)
+        self._limits = limits or ServerLimits()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: Any = None
+        self._listener, self.address = settle_address(socket, host, port, token, insecure=insecure)
 
     def run(self, ready: Callable[[Address], None], *, exit_with_parent: bool = False) -> None:
         try:
@@ -159,35 +173,38 @@ class _Server:
                 self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
-        self._http.should_exit = True
+        self._http.ended.set()
 
     async def _run(self, ready: Callable[[Address], None], exit_with_parent: bool) -> None:
         self._loop = asyncio.get_running_loop()
-        application = Application(self._environment, token=self.address.token, hosts=self._hosts, limits=self._limits)
+        with _owned(self._environment):
+            application = Application(
+                self._environment, token=self.address.token, hosts=self._hosts, limits=self._limits
+            )
         self._http = _http_server(application, lambda: ready(self.address))
-        with self._ending(self._loop, exit_with_parent):
-            await self._http.serve(sockets=[self._listener])
-            reply = await application.close(SHUTDOWN_SECONDS)
-        application.stop()
+        with self._signals(self._loop):
+            try:
+                with self._watched_input(self._loop) if exit_with_parent else contextlib.nullcontext():
+                    await self._http.serve(sockets=[self._listener])
+            finally:
+                reply = await application.close(SHUTDOWN_SECONDS)
+                application.stop()
         if reply.status != 200:
             raise decode_error(load(reply.body)["error"], "close")
 
     @contextlib.contextmanager
-    def _ending(self, loop: asyncio.AbstractEventLoop, exit_with_parent: bool) -> Iterator[None]:
-        signals = _SIGNALS if threading.current_thread() is threading.main_thread() else ()
-        for number in signals:
+    def _signals(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+        numbers = _SIGNALS if threading.current_thread() is threading.main_thread() else ()
+        for number in numbers:
             loop.add_signal_handler(number, self._end)
-        if exit_with_parent:
-            self._watch_input(loop)
         try:
             yield
         finally:
-            for number in signals:
+            for number in numbers:
                 loop.remove_signal_handler(number)
-            if exit_with_parent:
-                loop.remove_reader(STANDARD_INPUT)
 
-    def _watch_input(self, loop: asyncio.AbstractEventLoop) -> None:
+    @contextlib.contextmanager
+    def _watched_input(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         def read() -> None:
             if not os.read(STANDARD_INPUT, 4096):
                 loop.remove_reader(STANDARD_INPUT)
@@ -195,10 +212,14 @@ class _Server:
 
         try:
             loop.add_reader(STANDARD_INPUT, read)
-        except PermissionError:
+        except OSError:
             raise UsageError(
                 "ending with the parent needs a pipe as standard input: start this process with stdin=subprocess.PIPE"
             ) from None
+        try:
+            yield
+        finally:
+            loop.remove_reader(STANDARD_INPUT)
 
 
 def _require_extra() -> None:
@@ -216,6 +237,12 @@ def _http_server(application: Application, started: Callable[[], None]) -> Any:
     import uvicorn
 
     class Server(uvicorn.Server):
+        ended = asyncio.Event()
+
+        async def main_loop(self) -> None:
+            # uvicorn looks ten times a second whether to end.
+            await self.ended.wait()
+
         async def startup(self, sockets: list[sockets.socket] | None = None) -> None:
             await super().startup(sockets)
             started()

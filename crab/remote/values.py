@@ -10,8 +10,11 @@ import json
 import math
 from typing import Any
 
-MAXIMUM_DEPTH = 64
+MAXIMUM_DEPTH = 200
 """Lists and objects inside one another, at most, in one value."""
+
+LONGEST_INTEGER = 13_000
+"""Bits in a whole number, at most: Python reads no more than 4,300 decimal digits."""
 
 ENVELOPE_DEPTH = 8
 """What a message may add around a value."""
@@ -57,11 +60,10 @@ def load(data: bytes | memoryview) -> Any:
 
 
 def _require(value: Any, where: str, depth: int) -> None:
-    if value is None or isinstance(value, (str, int)):
+    if value is None or isinstance(value, str):
         return
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{_place(where)} is {value}, which JSON cannot hold")
+    if isinstance(value, (int, float)):
+        _require_number(value, where)
         return
     if not isinstance(value, (dict, list, tuple)):
         raise ValueError(f"{_place(where)} is of type {type(value).__name__}, which JSON cannot hold")  # noqa: TRY004
@@ -75,6 +77,14 @@ def _require(value: Any, where: str, depth: int) -> None:
     else:
         for index, item in enumerate(value):
             _require(item, f"{where}[{index}]", depth - 1)
+
+
+def _require_number(value: float, where: str) -> None:
+    if isinstance(value, int):
+        if value.bit_length() > LONGEST_INTEGER:
+            raise ValueError(f"{_place(where)} is a whole number of {value.bit_length()} bits, too long to be read")
+    elif not math.isfinite(value):
+        raise ValueError(f"{_place(where)} is {value}, which JSON cannot hold")
 
 
 def _place(where: str) -> str:

@@ -18,6 +18,7 @@ class Job:
     """One call that waits for, or has, the device.
 
     Attributes:
+        verb: What it is.
         label: The call, for messages.
         work: Carries it out; never raises.
         future: Its reply, on the event loop.
@@ -26,6 +27,7 @@ class Job:
         abandoned: Set when nobody waits any more; it is then never started.
     """
 
+    verb: str
     label: str
     work: Callable[[], Reply]
     future: asyncio.Future[Reply]
@@ -60,16 +62,17 @@ class DeviceThread:
         with self._lock:
             return self._current
 
-    def submit(self, label: str, work: Callable[[], Reply], seconds: float) -> Job:
+    def submit(self, verb: str, label: str, work: Callable[[], Reply], seconds: float) -> Job:
         """Puts a job at the end of the line.
 
         Args:
+            verb: What it is.
             label: For messages.
             work: Runs on the device's thread; must not raise.
             seconds: Until its client gives up.
         """
         future: asyncio.Future[Reply] = self._loop.create_future()
-        job = Job(label, work, future, time.monotonic() + seconds)
+        job = Job(verb, label, work, future, time.monotonic() + seconds)
         with self._lock:
             self._waiting += 1
         self._jobs.put(job)

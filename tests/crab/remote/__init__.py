@@ -1,0 +1,1 @@
+"""Tests of environments over the wire, on real sockets."""
