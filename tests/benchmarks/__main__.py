@@ -6,10 +6,11 @@ import sys
 from collections.abc import Iterable
 
 from crab.errors import ProviderUnavailable
-from tests.benchmarks import desktop, framework, trials, wire
+from tests.benchmarks import composing, desktop, framework, reports, trials, wire
 from tests.benchmarks.budget import TOLERANCE, Budget
 
-BUDGETS = (*framework.BUDGETS, *trials.BUDGETS, *wire.BUDGETS, *desktop.BUDGETS)
+MODULES = (framework, composing, trials, wire, desktop, reports)
+BUDGETS = tuple(budget for module in MODULES for budget in module.BUDGETS)
 
 
 def run(budgets: Iterable[Budget]) -> bool:

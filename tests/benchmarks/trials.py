@@ -10,7 +10,7 @@ from crab.environment import HostedEnvironment
 from crab.evaluator import Probes, evaluator
 from crab.graph import chain, checkpoint
 from crab.observation import Frame, Observation, ObservationRequest, Observations
-from crab.record.schema import AgentSpec, EnvironmentSpec, LimitsSpec, TaskSpec, TrialSpec
+from crab.record.schema import AgentSpec, CheckpointSpec, EnvironmentSpec, LimitsSpec, TaskSpec, TrialSpec
 from crab.record.writer import TrialWriter
 from crab.run.episode import Episode, EpisodeSettings
 from crab.task import Task
@@ -62,8 +62,19 @@ def task() -> Task:
 
 def spec() -> TrialSpec:
     """What the trial's record begins with."""
+    played = task()
+    nodes = (
+        CheckpointSpec(id=node.id, label=node.label, evaluator=node.evaluator.name, environments=("desktop",))
+        for node in played.graph.checkpoints
+    )
     resolved = TaskSpec(
-        id="benchmark", version=1, description="Take three notes.", family="", document={}, checkpoints=(), edges=()
+        id=played.id,
+        version=played.version,
+        description=played.description,
+        family=played.family,
+        document={},
+        checkpoints=tuple(nodes),
+        edges=played.graph.edges,
     )
     return TrialSpec(
         project="",
