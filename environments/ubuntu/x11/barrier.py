@@ -49,7 +49,7 @@ class FocusBarrier:
             seconds: How long it may take.
 
         Returns:
-            False when it did not answer in time, None when there is no window that takes part.
+            False when it did not answer in time, None when there is no window that takes part, or no longer.
         """
         protocols, ping = self._connection.atom("WM_PROTOCOLS"), self._connection.atom("_NET_WM_PING")
         return self._connection.call(lambda display: self._ping(display, protocols, ping, seconds))
@@ -70,8 +70,8 @@ class FocusBarrier:
             )
             window.send_event(message, event_mask=0)
             display.sync()
-            return _await_answer(display, protocols, ping, serial, seconds)
-        except error.BadWindow:
+            return _await_answer(display, window, (protocols, ping, serial), seconds)
+        except (error.BadWindow, error.BadDrawable):
             return None
         finally:
             root.change_attributes(event_mask=0)
@@ -97,7 +97,8 @@ def _focused_participant(display: Any, protocols: int, ping: int) -> Any:
     return None
 
 
-def _await_answer(display: Any, protocols: int, ping: int, serial: int, seconds: float) -> bool:
+def _await_answer(display: Any, window: Any, asked: tuple[int, int, int], seconds: float) -> bool:
+    protocols, ping, serial = asked
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         while display.pending_events():
@@ -108,6 +109,8 @@ def _await_answer(display: Any, protocols: int, ping: int, serial: int, seconds:
                 if values[0] == ping and values[1] == serial:
                     return True
         time.sleep(_POLL_SECONDS)
+        # The input may just have closed the window, which then never answers: this raises BadDrawable.
+        window.get_geometry()
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -66,10 +67,23 @@ def open_display(name: str, xauthority: Path) -> Any:
 
 
 def lost_errors() -> tuple[type[BaseException], ...]:
-    """Returns the exceptions that mean an Xlib connection is gone."""
+    """Returns the exceptions that mean an Xlib connection is gone.
+
+    TypeError is one of them: Xlib 0.15 trips over its own message when the server has closed the socket.
+    """
     from Xlib import error
 
-    return (error.ConnectionClosedError, OSError)
+    return (error.ConnectionClosedError, OSError, TypeError)
+
+
+def is_cut(display: Any) -> bool:
+    """Tells whether the server has closed an Xlib connection."""
+    try:
+        return bool(display.display.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"")
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 class Connection:
@@ -102,9 +116,12 @@ class Connection:
             EnvironmentFailure: The display is gone for good.
         """
         with self.lock:
+            display = self._open()
             try:
-                return operation(self._open())
+                return operation(display)
             except lost_errors():
+                if not is_cut(display):
+                    raise
                 self._forget()
             try:
                 return operation(self._open())

@@ -47,7 +47,9 @@ class PlainSession:
         environment = self._environment(root, display, address)
         self._processes.append(
             subprocess.Popen(
-                ["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--address={address}"], env=environment
+                ["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--address={address}"],
+                env=environment,
+                stderr=subprocess.DEVNULL,
             )
         )
         until((root / "runtime/bus").exists, "the session bus")
