@@ -11,8 +11,12 @@ TEST_LISTS := tests/packages.txt
 PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python3.14,$(shell \
   $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(name))))
 
-# What "make demo" runs, and extra arguments for pytest, such as PYTEST_ARGS="-k loading".
-DEMO ?= $(BIN)/crab tasks list
+# What "make demo" runs: a suite and agents, into a folder that is made anew each time.
+DEMO_SUITE ?= benchmark/suites/first_light.toml
+DEMO_AGENTS ?= oracle
+DEMO_OUT := runs/demo
+
+# Extra arguments for pytest, such as PYTEST_ARGS="-k loading".
 PYTEST_ARGS ?=
 
 # Nothing outside this repository steers Python, and uv never fetches one.
@@ -31,7 +35,8 @@ help: ## List the targets
 setup: $(STAMPS)/test-packages $(STAMPS)/test-python ## Install everything for working on CRAB: system packages, .venv
 
 demo: $(STAMPS)/runtime-python ## Install what running needs, run a small suite, print the table and the report's path
-	@$(DEMO)
+	@rm -rf $(DEMO_OUT)
+	@$(BIN)/crab run --suite $(DEMO_SUITE) --agent $(DEMO_AGENTS) --out $(DEMO_OUT)
 
 test: setup check ## Run every check and every test
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -48,3 +48,10 @@ def test_every_folder_with_python_is_a_package() -> None:
 
     bare = sorted(str(folder) for folder in folders if not (ROOT / folder / "__init__.py").is_file())
     assert not bare
+
+
+def test_data_folders_hold_no_logic() -> None:
+    """Suites, configurations and task documents are read, never run."""
+    code = [source for source in sources("benchmark", "composed_tasks") if len(source.syntax.body) > 1]
+
+    assert not [str(source.path) for source in code]
