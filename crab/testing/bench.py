@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,9 +87,9 @@ class Bench:
         return self._shared
 
     def state(self, environment: Environment) -> dict[str, Any]:
-        """Returns what the samples' probes answer, and the picture's digest where pictures repeat."""
+        """Returns what the samples' probes answer now, and the picture's digest where pictures repeat."""
         state = {
-            f"{number}: {example.name}": environment.probe(example.name, example.arguments)
+            f"{number}: {example.name}": copy.deepcopy(environment.probe(example.name, example.arguments))
             for number, example in enumerate(self.samples.probes)
         }
         if self.samples.same_pixels:

@@ -307,6 +307,12 @@ def sent_messages(env: ToyPhone) -> list[dict[str, str]]:
 
 
 @probe
+def inbox(env: ToyPhone) -> list[dict[str, str]]:
+    """All received messages, oldest first, as ``{"sender", "text"}``."""
+    return env.inbox
+
+
+@probe
 def clock(env: ToyDevice) -> str:
     """What the device's clock shows, in ISO 8601."""
     return env.now.isoformat()
@@ -372,7 +378,7 @@ TOY_PHONE = EnvironmentKind(
     "toy_phone",
     "A toy phone with messages. Tap fields to focus them, type, and send.",
     actions=[tap, write_text],
-    probes=[sent_messages, application, clock],
+    probes=[sent_messages, inbox, application, clock],
     preparations=[receive_message],
     providers=[_phone_provider],
 )

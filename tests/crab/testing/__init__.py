@@ -1,0 +1,1 @@
+"""The conformance suites, proven on the toys and on things that break one rule each."""
