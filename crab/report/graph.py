@@ -17,8 +17,8 @@ _PADDING = 10.0
 _FOOT = 17.0
 _LINES = 3
 # Box width in pixels by the size of the widest layer, and how many characters fit a line beside the sign.
-_SIZES = {1: (252.0, 27), 2: (186.0, 18)}
-_SMALLEST = (168.0, 16)
+_SIZES = {1: (256.0, 26), 2: (188.0, 18), 3: (154.0, 13)}
+_SMALLEST = (126.0, 10)
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Node:
         id: Of the checkpoint.
         box: Where it is.
         lines: Its label, broken so that it fits.
-        foot: The small line below: which device it asks, or which subtask it belongs to.
+        foot: The small line below: which device it asks, else its subtask, else its evaluator.
         title: Everything about it, for the tooltip.
         transient: Whether it only checks the way.
     """
@@ -53,10 +53,11 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """The whole drawing, in pixels."""
+    """The whole drawing, in pixels; in a narrow one a box has no room for both its foot and the step it passed at."""
 
     width: float
     height: float
+    narrow: bool
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
 
@@ -66,13 +67,13 @@ def draw_graph(task: TaskSpec) -> Graph:
     ids = [node.id for node in task.checkpoints]
     known = set(ids)
     edges = [(source, target) for source, target in task.edges if source in known and target in known]
-    widest = max(Counter(layer_of(ids, edges).values()).values())
-    width, characters = _SIZES.get(widest, _SMALLEST)
+    width, characters = _SIZES.get(max(Counter(layer_of(ids, edges).values()).values()), _SMALLEST)
     lines = {node.id: _broken(node.label or node.id, characters) for node in task.checkpoints}
     heights = {id: 2 * _PADDING + LINE * len(text) + _FOOT for id, text in lines.items()}
     drawing = draw(ids, edges, heights, width)
     several = len({role for node in task.checkpoints for role in node.environments}) > 1
     return Graph(
+        narrow=width < _SIZES[1][0],
         width=drawing.width,
         height=drawing.height,
         nodes=tuple(
@@ -80,7 +81,7 @@ def draw_graph(task: TaskSpec) -> Graph:
                 id=node.id,
                 box=drawing.boxes[node.id],
                 lines=lines[node.id],
-                foot=_shortened(_foot(node, several=several), characters - 4),
+                foot=_foot(node, characters, several=several),
                 title=_title(node),
                 transient=node.transient,
             )
@@ -91,15 +92,15 @@ def draw_graph(task: TaskSpec) -> Graph:
 
 
 def _broken(label: str, characters: int) -> tuple[str, ...]:
-    lines = textwrap.wrap(label, characters, max_lines=_LINES, placeholder="…", break_on_hyphens=False)
+    lines = textwrap.wrap(label, characters, max_lines=_LINES, placeholder="…")
     return tuple(lines) or (label[:characters],)
 
 
-def _foot(node: CheckpointSpec, *, several: bool) -> str:
-    return ", ".join(node.environments) if several else node.id.rpartition(".")[0]
-
-
-def _shortened(text: str, characters: int) -> str:
+def _foot(node: CheckpointSpec, characters: int, *, several: bool) -> str:
+    text = ", ".join(node.environments) if several else node.id.rpartition(".")[0]
+    if not text:
+        # The evaluator's name helps when it is one; a whole formula does not fit.
+        return node.evaluator if len(node.evaluator) <= characters else ""
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
 
 

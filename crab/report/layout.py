@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-GAP = 18.0
+GAP = 14.0
 """Pixels between two boxes of a layer."""
 
 LAYER_GAP = 34.0
@@ -21,7 +21,10 @@ LANE = 14.0
 MARGIN = 6.0
 """Pixels around the drawing."""
 
-_SWEEPS = 12
+_SWEEPS = 24
+
+# A bend in a passing edge is uglier than a box off its place.
+_LANE_WEIGHT = 4.0
 
 
 @dataclass(frozen=True)
@@ -200,14 +203,15 @@ class _Sheet:
             down = sweep % 2 == 0
             neighbours = self._up if down else self._down
             for row in self.rows if down else reversed(self.rows):
-                wanted = {
-                    key: sum(centers[other] for other in neighbours[key]) / len(neighbours[key])
-                    if neighbours[key]
-                    else centers[key]
-                    for key in row
-                }
+                wanted = {key: self._wanted(key, neighbours[key], centers) for key in row}
                 centers.update(self._packed(row, wanted, box))
         return centers
+
+    def _wanted(self, key: str, others: Sequence[str], centers: Mapping[str, float]) -> float:
+        if key in self._lanes:
+            # A passing edge should run straight, so its own parts pull more than the boxes at its ends.
+            others = [other for other in others if other in self._lanes] or others
+        return sum(centers[other] for other in others) / len(others) if others else centers[key]
 
     def _packed(self, row: Sequence[str], wanted: Mapping[str, float], box: float) -> dict[str, float]:
         """Comes as near to the wanted places as order and gaps allow, in the sense of least squares."""
@@ -218,12 +222,13 @@ class _Sheet:
             offsets.append(edge + wide / 2)
             edge += wide + GAP
         # With the offsets taken off, "in order and apart" is "not decreasing": isotonic regression pools violators.
-        blocks: list[tuple[float, int]] = []
+        blocks: list[tuple[float, float, int]] = []
         for key, offset in zip(row, offsets, strict=True):
-            mean, size = wanted[key] - offset, 1
+            mean, weight, size = wanted[key] - offset, _LANE_WEIGHT if key in self._lanes else 1.0, 1
             while blocks and blocks[-1][0] > mean:
-                other, count = blocks.pop()
-                mean, size = (mean * size + other * count) / (size + count), size + count
-            blocks.append((mean, size))
-        means = [mean for mean, size in blocks for _ in range(size)]
+                other, heavy, count = blocks.pop()
+                mean = (mean * weight + other * heavy) / (weight + heavy)
+                weight, size = weight + heavy, size + count
+            blocks.append((mean, weight, size))
+        means = [mean for mean, _, size in blocks for _ in range(size)]
         return {key: mean + offset for key, mean, offset in zip(row, means, offsets, strict=True)}

@@ -138,7 +138,7 @@ class Overview:
         self.agents.setdefault(trial.agent)
         self.seeds.setdefault(trial.seed)
         self.cells.append(cell)
-        if trial.result is not None and trial.stage is Stage.ENDED:
+        if trial.result is not None:
             self.results.append(trial.result)
             if trial.result.valid:
                 row.ratios.append(trial.result.completion_ratio)
@@ -179,7 +179,7 @@ def _summary_context(summary: AgentSummary) -> dict[str, Any]:
         "ce": wording.per_thousand(rates.cost_efficiency),
         "sr_zero": wording.percent(zero.success_rate),
         "cr_zero": wording.percent(zero.completion_ratio),
-        "actions": wording.decimal(summary.actions / summary.trials),
+        "actions": f"{summary.actions / summary.trials:.1f}",
         "invalid_calls": wording.count(summary.invalid_calls),
         "tokens": wording.count(summary.tokens),
         "cost": wording.money(summary.cost),

@@ -6,6 +6,7 @@ stop knows the state of every checkpoint once everything that belongs to it has 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -110,7 +111,7 @@ class Timeline:
         self._turns[-1].update(
             messages=clipped(event["messages"]),
             calls=clipped(event["calls"]),
-            usage=event["usage"],
+            usage=clipped(event["usage"]),
             seconds=event["seconds"],
             decided=True,
         )
@@ -165,7 +166,7 @@ class Timeline:
     def _close_turn(self) -> None:
         """A decision of which nothing was carried out gets a stop of its own, so that it is not overlooked."""
         last = self._turn_index()
-        if last < 0 or not self._turns[last].get("decided") or self._stops[-1]["turn"] == last:
+        if last < 0 or not self._turns[last].get("decided") or any(stop["turn"] == last for stop in self._stops):
             return
         number = self._turns[last]["number"]
         self._add(self._stop(f"turn-{number}", "decision", last, title="Nothing carried out"))
@@ -293,4 +294,7 @@ def clipped(value: Any) -> Any:
         pairs = list(value.items())[:ITEM_LIMIT]
         kept = {str(clipped(key)): clipped(item) for key, item in pairs}
         return kept if len(value) <= ITEM_LIMIT else {**kept, "…": f"{len(value) - ITEM_LIMIT} more in the record"}
+    if isinstance(value, float) and not math.isfinite(value):
+        # Not JSON, although Python reads and writes it.
+        return str(value)
     return value

@@ -39,10 +39,9 @@
 
   const label = (id) => (Object.hasOwn(trial.labels, id) ? trial.labels[id] : id);
   const seconds = (value) => (value < 0.1 ? `${Math.round(value * 1000)} ms` : `${value.toFixed(value < 10 ? 1 : 0)} s`);
-  const json = (value) => (typeof value === "string" ? JSON.stringify(value) : JSON.stringify(value));
+  const json = (value) => JSON.stringify(value);
   const tool = (stop) => (stop.environment ? `${stop.environment} · ${stop.title}` : stop.title);
 
-  // Where things are said once: names of arguments apart from their values.
   function argumentList(given) {
     const list = make("span", { class: "arguments" });
     const pairs = given && typeof given === "object" && !Array.isArray(given) ? Object.entries(given) : [["", given]];
@@ -64,6 +63,12 @@
 
   const drawn = new Map(Array.from(document.querySelectorAll("#graph .node"), (node) => [node.dataset.id, node]));
   const edges = Array.from(document.querySelectorAll("#graph .edge"));
+
+  // A wide graph shrinks to its place as long as it stays legible, then it scrolls.
+  const drawing = byId("graph");
+  if (drawing) {
+    drawing.style.minWidth = `${Math.round(0.8 * drawing.viewBox.baseVal.width)}px`;
+  }
 
   const passedAt = new Map();
   stops.forEach((stop, index) => stop.passes.forEach((pass) => passedAt.set(pass.checkpoint, { index, pass })));

@@ -11,11 +11,11 @@ from tests.crab.report.fabricated import CONTACT, NOTE, QUARTER, TRIAGE, Story, 
 from tests.crab.report.pictures import desktop, phone
 
 EMPTY = desktop()
-EDITOR = desktop("Untitled — Editor")
-WRITTEN = desktop("Untitled — Editor", ["Ship on Friday, call Dana Whitfield"])
-DIALOG = desktop("Untitled — Editor", ["Ship on Friday, call Dana Whitfield"], dialog="Save as")
-SAVED = desktop("plan.txt — Editor", ["Ship on Friday, call Dana Whitfield"])
-CONTACTS = phone("Contacts", ["Aroha Lindqvist", "Dana Whitfield", "Tomás Ferreira", "Wen Okafor"])
+EDITOR = desktop("Untitled - Editor")
+WRITTEN = desktop("Untitled - Editor", ["Ship on Friday, call Dana Whitfield"])
+DIALOG = desktop("Untitled - Editor", ["Ship on Friday, call Dana Whitfield"], dialog="Save as")
+SAVED = desktop("plan.txt - Editor", ["Ship on Friday, call Dana Whitfield"])
+CONTACTS = phone("Contacts", ["Aroha Lindqvist", "Dana Whitfield", "Tomas Ferreira", "Wen Okafor"])
 DANA = phone("Dana Whitfield", ["555-0142", "dana@example.org"])
 
 
@@ -44,7 +44,7 @@ def note_solved(run: Path, agent: str, seed: int = 0) -> None:
     story.observe(desktop=WRITTEN).decide(("press_keys", {"keys": ["ctrl", "s"]}), say="I save it.")
     story.act("desktop", "press_keys", {"keys": ["ctrl", "s"]}).check(file_saved=False)
     story.observe(desktop=[WRITTEN, DIALOG]).decide(("click", {"x": 859, "y": 395}))
-    story.act("desktop", "click", {"x": 859, "y": 395}, value={"window": "plan.txt — Editor"})
+    story.act("desktop", "click", {"x": 859, "y": 395}, value={"window": "plan.txt - Editor"})
     story.check(file_saved=True, file_in_documents=True).observe(0, desktop=SAVED).end("success")
 
 
@@ -73,7 +73,7 @@ def contact_half(run: Path, agent: str, seed: int = 0) -> None:
 def mail_partly(run: Path, agent: str, seed: int = 0) -> None:
     """The fork and join; ends at the step limit on the way."""
     story = Story(run, agent, TRIAGE, seed).start("mail_open")
-    inbox = desktop("Inbox — Mail", ["Invoice 1042", "Weekly digest", "Order 77-18, please confirm"])
+    inbox = desktop("Inbox - Mail", ["Invoice 1042", "Weekly digest", "Order 77-18, please confirm"])
     moves: list[tuple[str, dict[str, Any], dict[str, bool]]] = [
         ("click", {"x": 302, "y": 703}, {"mail_open": True, "invoices__folder_made": False}),
         ("right_click", {"x": 330, "y": 160}, {"invoices__folder_made": True, "invoices__all_moved": False}),
