@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import IO
 
 from crab.errors import EnvironmentFailure, ProviderUnavailable
+from environments.ubuntu.session.readiness import accepts
 
 SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - the X protocol's fixed place
 _LOCAL, _WILD = 256, 65535
 _PROTOCOL = b"MIT-MAGIC-COOKIE-1"
 _DOTS_PER_INCH = 96
-_TERMINATE_SECONDS = 2.0
 
 
 class XServer:
@@ -28,10 +28,13 @@ class XServer:
     Args:
         screen: Width and height in pixels; fixed for the life of the server.
         cookie_file: Where to write the X cookie (mode 0600).
+        number: The display's number; None takes the first free one, which is safe only where no other server can start
+            at the same moment: Xvfb takes no lock then, and two can end up on one socket.
     """
 
-    def __init__(self, screen: tuple[int, int], cookie_file: Path) -> None:
+    def __init__(self, screen: tuple[int, int], cookie_file: Path, number: int | None = None) -> None:
         self._screen = screen
+        self._number = number
         self.cookie_file = cookie_file
         self.display = ""
         self._process: subprocess.Popen[bytes] | None = None
@@ -59,6 +62,7 @@ class XServer:
             self._process = subprocess.Popen(
                 [  # noqa: S607 - found on PATH, as everywhere
                     "Xvfb",
+                    *(() if self._number is None else (f":{self._number}",)),
                     *("-displayfd", str(writer)),
                     *("-screen", "0", f"{width}x{height}x24", "-dpi", str(_DOTS_PER_INCH)),
                     *("-auth", str(self.cookie_file), "-nolisten", "tcp", "-nolisten", "local"),
@@ -102,11 +106,6 @@ class XServer:
         return self.display
 
     @property
-    def pid(self) -> int:
-        """Process id of the running server."""
-        return 0 if self._process is None else self._process.pid
-
-    @property
     def socket(self) -> Path:
         """The path socket of the running server."""
         return SOCKETS / f"X{self.display[1:]}"
@@ -119,15 +118,10 @@ class XServer:
         """Kill the process and remove what it leaves in ``/tmp``; may be called twice."""
         self._close_pipe()
         if self._process is not None:
-            # Asked first, so that it removes its own lock and socket: by the time it is gone, another server may have
-            # taken the number.
-            self._process.terminate()
-            try:
-                self._process.wait(_TERMINATE_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-                remove_lock(self.display, self._process.pid)
+            self._process.kill()
+            self._process.wait()
+            if self.display:
+                remove_socket(self.display)
             self._process, self.display = None, ""
         if self._errors is not None:
             self._errors.close()
@@ -145,13 +139,11 @@ class XServer:
         return os.pread(self._errors.fileno(), 2000, 0).decode(errors="replace").strip()
 
 
-def remove_lock(display: str, pid: int) -> None:
-    """Remove lock and socket of a killed X server, unless the lock names another process than ``pid`` by now."""
-    lock = Path(f"/tmp/.X{display[1:]}-lock")  # noqa: S108 - the X protocol's fixed place
-    with contextlib.suppress(OSError):
-        if lock.read_text(encoding="ascii").strip() == str(pid):
-            lock.unlink()
-            (SOCKETS / f"X{display[1:]}").unlink(missing_ok=True)
+def remove_socket(display: str) -> None:
+    """Remove the socket that a killed X server left, unless another one listens there by now."""
+    path = SOCKETS / f"X{display[1:]}"
+    if path.is_socket() and not accepts(path):
+        path.unlink(missing_ok=True)
 
 
 def _entry(family: int, address: bytes, number: bytes, cookie: bytes) -> bytes:

@@ -28,6 +28,9 @@ from environments.ubuntu.session.scratch import make_scratch, note_display
 from environments.ubuntu.session.themes import Theme
 
 _SECONDS = 20.0
+
+# Without walls all sessions share one directory of X sockets; a number per process keeps them from racing for one.
+_FIRST_DISPLAY, _DISPLAYS = 1000, 50_000
 _MENU_ENTRIES = Path("/usr/share/applications")
 
 # What must run for the desktop to be whole, by the name the kernel shows, with the name people know it by.
@@ -115,11 +118,12 @@ class EmbeddedSession:
 
     def _build(self) -> SessionHandle:
         base = self._make_base()
-        self._server = server = XServer(self._options.screen, base / "cookie")
+        number = None if self._walled else _FIRST_DISPLAY + os.getpid() % _DISPLAYS
+        self._server = server = XServer(self._options.screen, base / "cookie", number)
         server.begin()
         world_home, entries = self._prepare_files(base)
         display = server.wait_ready(_SECONDS)
-        note_display(base, display, server.pid)
+        note_display(base, display)
         cookie = self._runtime / "Xauthority"
         shutil.copyfile(server.cookie_file, cookie)
         if self._walled:

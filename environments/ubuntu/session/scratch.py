@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from environments.ubuntu.session.display import remove_lock
+from environments.ubuntu.session.display import remove_socket
 
 _PREFIX = "desktop-session-"
 _DISPLAY = "display"
@@ -24,25 +24,19 @@ def make_scratch() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
 
 
-def note_display(scratch: Path, display: str, pid: int) -> None:
-    """Write down which X server belongs to ``scratch``, so that a sweep finds its lock file too."""
-    (scratch / _DISPLAY).write_text(f"{display} {pid}", encoding="ascii")
+def note_display(scratch: Path, display: str) -> None:
+    """Write down which X display belongs to ``scratch``, so that a sweep finds its socket too."""
+    (scratch / _DISPLAY).write_text(display, encoding="ascii")
 
 
 def sweep() -> None:
-    """Remove the directories and X lock files of sessions whose process no longer exists; others' are left alone."""
+    """Remove the directories and X sockets of sessions whose process no longer exists; others' are left alone."""
     for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*")):
         owner = path.name.removeprefix(_PREFIX).partition("-")[0]
         if not owner.isdigit() or Path("/proc", owner).exists():
             continue
         with contextlib.suppress(OSError):
             if path.stat().st_uid == os.geteuid():
-                _forget_display(path / _DISPLAY)
+                if (path / _DISPLAY).is_file():
+                    remove_socket((path / _DISPLAY).read_text(encoding="ascii"))
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _forget_display(note: Path) -> None:
-    if note.is_file():
-        display, _, pid = note.read_text(encoding="ascii").partition(" ")
-        if pid.isdigit() and not Path("/proc", pid).exists():
-            remove_lock(display, int(pid))

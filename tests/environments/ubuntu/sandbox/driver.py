@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -98,7 +97,8 @@ class Driver:
         """Kills the X server."""
         server = self.session._server
         assert server is not None
-        os.kill(server.pid, signal.SIGKILL)
+        assert server._process is not None
+        server._process.kill()
 
     def count(self) -> dict[str, int]:
         """What could pile up: processes, this process's descriptors and threads, sockets, and files."""
@@ -126,7 +126,7 @@ def main() -> None:
             call: Callable[..., Any] = getattr(driver, name)
             try:
                 answer = {"answer": call(**arguments)}
-            except Exception as error:  # every failure is the test's to see
+            except Exception as error:  # noqa: BLE001 - every failure is the test's to see
                 answer = {"error": f"{type(error).__name__}: {error}"}
             stream.write(json.dumps(answer) + "\n")
             stream.flush()
