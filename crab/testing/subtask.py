@@ -62,8 +62,10 @@ def task_of(subtask: Subtask, values: Values) -> ComposedTask:
     """Returns the task that consists of one subtask with these values; the instance has the subtask's id.
 
     Raises:
-        CompositionError: The values do not fit.
+        DefinitionError: The values do not fit.
+        CompositionError: Nor does anything else.
     """
+    subtask.check(values)
     instance = subtask.id.lower()
     document = TaskDocument(
         schema_version=1,
