@@ -38,7 +38,7 @@ class Timeline:
         self._checkpoints = _Checkpoints(spec.task)
         self._turns: list[dict[str, Any]] = []
         self._final: dict[str, Any] | None = None
-        self._start = self._stop("start", "start", -1, title="Start")
+        self._start = self._stop("start", "start", -1, title="Start", setup=[])
         self._stops: list[Stop] = [self._start]
         self._pointers: dict[str, Point] = {}
         self._ended: Event | None = None
@@ -78,22 +78,21 @@ class Timeline:
     # What came before the agent.
 
     def _on_environment_start(self, event: Event) -> None:
-        text = f"{event['environment']}: {event['provider']} ready"
-        self._start.setdefault("setup", []).append({"text": text, "seconds": event["seconds"]})
+        provider = event["provider"]
+        more = {key: value for key, value in provider.items() if value and key != "name"}
+        self._prepared(event, f"{provider['name']} ready", more)
 
     def _on_reset(self, event: Event) -> None:
-        self._start.setdefault("setup", []).append(
-            {"text": f"{event['environment']}: reset", "seconds": event["seconds"]}
-        )
+        self._prepared(event, "reset")
 
     def _on_prepare(self, event: Event) -> None:
-        self._start.setdefault("setup", []).append(
-            {
-                "text": f"{event['environment']}: {event['name']}",
-                "arguments": clipped(event["arguments"]),
-                "seconds": event["seconds"],
-            }
-        )
+        self._prepared(event, event["name"], event["arguments"])
+
+    def _prepared(self, event: Event, words: str, arguments: Mapping[str, Any] | None = None) -> None:
+        entry = {"text": f"{event['environment']}: {words}", "seconds": event["seconds"]}
+        if arguments:
+            entry["arguments"] = clipped(arguments)
+        self._start["setup"].append(entry)
 
     # Turns.
 

@@ -132,6 +132,8 @@ QUARTER = task_spec(
     tags=["desktop", "office", "long"],
 )
 
+PROVIDER = {"name": "embedded", "reset": "total", "time": "real", "isolation": "", "applications": {"mail": "claws"}}
+
 Shown = Mapping[str, Frame]
 
 
@@ -164,7 +166,7 @@ class Story:
     def start(self, *first: str) -> Story:
         """Resets every environment and asks the first checkpoints, which are not yet true."""
         for role in self.spec.environments:
-            self.writer.event("environment_start", environment=role, provider="embedded", seconds=1.2)
+            self.writer.event("environment_start", environment=role, provider=PROVIDER, seconds=1.2)
             self.writer.event("reset", environment=role, seconds=0.42)
             self.writer.event("prepare", environment=role, name="write_file", arguments={"path": "a.txt"}, seconds=0.01)
         self.check(**dict.fromkeys(first, False))
