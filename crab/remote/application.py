@@ -199,14 +199,15 @@ class Application:
 
     def _is_own_host(self, value: bytes) -> bool:
         text = value.decode("latin-1").lower()
-        name = text.removeprefix("[").partition("]")[0] if text.startswith("[") else text.partition(":")[0]
-        if name in self._hosts:
-            return True
         try:
-            ipaddress.ip_address(name)
+            # An IP literal cannot have been made to resolve to this machine by anybody.
+            if text.startswith("["):
+                ipaddress.IPv6Address(text[1:].partition("]")[0])
+                return "]" in text
+            name = text.partition(":")[0]
+            return name in self._hosts or bool(ipaddress.IPv4Address(name))
         except ValueError:
             return False
-        return True
 
     async def _read(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:
         limit = self._limits.request_bytes

@@ -218,8 +218,12 @@ class RemoteEnvironment(Environment):
             if not isinstance(error.__cause__, Unreachable):
                 raise
         finally:
-            self._closed = True
-            self._connections.close()
+            self.disconnect()
+
+    def disconnect(self) -> None:
+        """Ends the connections of this client and leaves the environment as it is, for other clients."""
+        self._closed = True
+        self._connections.close()
 
     def health(self) -> str | None:
         """Returns None when the device is well, else one line that says what died, be it the server."""

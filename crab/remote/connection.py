@@ -17,7 +17,7 @@ from crab.remote.address import Address
 from crab.remote.protocol import JSON_TYPE, REPLY_LIMIT
 
 if TYPE_CHECKING:
-    from http.client import HTTPConnection
+    from http.client import HTTPConnection, HTTPResponse
 
 CHUNK = 1024 * 1024
 """Bytes read at a time; between two reads the deadline is looked at."""
@@ -112,17 +112,27 @@ class Connections:
     def _send(self, connection: HTTPConnection, path: str, body: bytes, deadline: float) -> Response:
         connection.sock.settimeout(_left(deadline))
         connection.request("POST", path, body, self._headers)
-        response = connection.getresponse()
+        # Closed in any case: of a connection that ends with the response, the response is all that is left.
+        with contextlib.closing(connection.getresponse()) as response:
+            body = self._read(response, connection, deadline)
+        with self._lock:
+            reusable = self._open and not response.will_close
+            if reusable:
+                self._idle.append(connection)
+        if not reusable:
+            connection.close()
+        return Response(response.status, response.headers.get_content_type(), body)
+
+    def _read(self, response: HTTPResponse, connection: HTTPConnection, deadline: float) -> bytes:
         length = response.headers.get("Content-Length", "")
         if not length.isdecimal():
             raise RemoteError(f"what answers at {self.address} is no environment server", fix="check the address")
-        size = int(length)
-        if size > self._reply_limit:
-            raise RequestRejected(f"{path}: the reply has {size} bytes, more than {self._reply_limit}")
+        missing = int(length)
+        if missing > self._reply_limit:
+            raise RequestRejected(f"{self.address} sent a reply of {missing} bytes, more than {self._reply_limit}")
         parts: list[bytes] = []
-        missing = size
         while missing:
-            # None once the last byte of a reply that ends the connection is read.
+            # There is no socket left once a response that ends its connection has begun.
             if connection.sock is not None:
                 connection.sock.settimeout(_left(deadline))
             part = response.read(min(CHUNK, missing))
@@ -131,13 +141,7 @@ class Connections:
             parts.append(part)
             missing -= len(part)
         response.read()
-        with self._lock:
-            reusable = self._open and not response.will_close
-            if reusable:
-                self._idle.append(connection)
-        if not reusable:
-            connection.close()
-        return Response(response.status, response.headers.get_content_type(), b"".join(parts))
+        return b"".join(parts)
 
     def _connect(self, deadline: float) -> HTTPConnection:
         from http.client import HTTPConnection

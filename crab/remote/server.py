@@ -32,7 +32,7 @@ HEAD_BYTES = 64 * 1024
 """Bytes before the body of a request, at most; beyond, the connection is dropped."""
 
 CONNECTIONS = 256
-"""Connections at a time, at most; beyond, a request is answered with status 503."""
+"""Connections at a time, at most; beyond, new ones are closed at once, and those that are there go on."""
 
 IDLE_SECONDS = 24 * 3600
 """After which an idle connection is dropped: an agent may think for long between two calls."""
@@ -265,7 +265,6 @@ def _http_server(application: Application, started: Callable[[], None]) -> Any:
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        limit_concurrency=CONNECTIONS,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
     )
@@ -276,10 +275,15 @@ def _http_protocol() -> Any:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
     class Protocol(HttpToolsProtocol):
-        """Drops a connection whose head does not end: the parser itself would collect without limit."""
+        """Drops connections beyond their number, and one whose head does not end: the parser would collect it all."""
 
         head_bytes = 0
         in_body = False
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > CONNECTIONS:
+                transport.close()
 
         def data_received(self, data: bytes) -> None:
             self.head_bytes += len(data)

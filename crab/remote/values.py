@@ -68,11 +68,11 @@ def _require(value: Any, where: str, depth: int) -> None:
     if not isinstance(value, (dict, list, tuple)):
         raise ValueError(f"{_place(where)} is of type {type(value).__name__}, which JSON cannot hold")  # noqa: TRY004
     if depth == 0:
-        raise ValueError(f"{_place(where)[:200]} is nested too deep")
+        raise ValueError(f"{_place(where)} is nested too deep")
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"{_place(where)} has the key {key!r}; JSON keys are strings")  # noqa: TRY004
+                raise ValueError(f"{_place(where)} has the key {repr(key)[:80]}; JSON keys are strings")  # noqa: TRY004
             _require(item, f"{where}.{key}" if where else key, depth - 1)
     else:
         for index, item in enumerate(value):
@@ -88,7 +88,7 @@ def _require_number(value: float, where: str) -> None:
 
 
 def _place(where: str) -> str:
-    return where or "the value"
+    return where[:200] or "the value"
 
 
 def _refuse_constant(text: str) -> Any:

@@ -47,9 +47,9 @@ def exchange(address: Address, request: bytes) -> Answer:
     """Sends these bytes on a connection of their own and reads one response."""
     with connect(address) as sock:
         sock.sendall(request)
-        response = HTTPResponse(sock)
-        response.begin()
-        return Answer(response.status, response.read())
+        with contextlib.closing(HTTPResponse(sock)) as response:
+            response.begin()
+            return Answer(response.status, response.read())
 
 
 def request_bytes(
