@@ -94,7 +94,13 @@ def test_a_message_stays_short_whatever_was_sent() -> None:
 
 def test_ranges_and_words_are_checked() -> None:
     good = {"stroke": {"points": [{"x": 1}]}, "button": "left"}
-    for wrong in ({"repeat": 0}, {"repeat": 10}, {"mode": "medium"}, {"stroke": {"points": [{"y": 1}]}}):
+    for wrong in (
+        {"repeat": 0},
+        {"repeat": 10},
+        {"mode": "medium"},
+        {"stroke": {"points": [{"y": 1}]}},
+        {"stroke": {"points": [{"x": "1"}]}},
+    ):
         with pytest.raises(InvalidArguments, match=next(iter(wrong))):
             draw.run({**good, **wrong})
 

@@ -1,0 +1,1 @@
+"""What type checkers see: files that are checked by mypy and never run."""
