@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import threading
 import time
 from contextlib import suppress
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crab.errors import EnvironmentFailure, InvalidArguments
-from environments.ubuntu.x11.connection import lost_errors, open_display
+from environments.ubuntu.x11.connection import await_event, lost_errors, open_display
 
 READ_SECONDS = 1.0
 """How long a clipboard owner may take to hand over its text."""
@@ -153,13 +152,7 @@ class _Reader:
 
     def _next_event(self) -> Any:
         """Returns the next event, or None when the deadline has passed."""
-        while not self._display.pending_events():
-            left = self._deadline - time.monotonic()
-            if left <= 0:
-                return None
-            self._display.flush()
-            select.select([self._display.fileno()], [], [], left)
-        return self._display.next_event()
+        return self._display.next_event() if await_event(self._display, self._deadline) else None
 
 
 class _Owner:
@@ -194,24 +187,18 @@ class _Owner:
 
     def _serve(self) -> None:
         try:
-            while self._wait():
-                while self._display.pending_events():
-                    event = self._display.next_event()
-                    if event.type & 0x7F == _SELECTION_CLEAR:
-                        return
-                    if event.type & 0x7F == _SELECTION_REQUEST:
-                        self._answer(event)
+            while await_event(self._display, wake=self._wake_reader):
+                event = self._display.next_event()
+                if event.type & 0x7F == _SELECTION_CLEAR:
+                    return
+                if event.type & 0x7F == _SELECTION_REQUEST:
+                    self._answer(event)
         except lost_errors():
             # Cut by a program on the display, or the display went: either way there is nobody left to serve.
             return
         finally:
             with suppress(*lost_errors()):
                 self._display.close()
-
-    def _wait(self) -> bool:
-        self._display.flush()
-        readable, _, _ = select.select([self._display.fileno(), self._wake_reader], [], [])
-        return self._wake_reader not in readable
 
     def _answer(self, request: Any) -> None:
         from Xlib.protocol import event

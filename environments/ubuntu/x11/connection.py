@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import threading
+import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -52,15 +55,17 @@ def open_display(name: str, xauthority: Path) -> Any:
     """
     from Xlib import display, error
 
-    try:
-        with cookie(xauthority), warnings.catch_warnings():
-            # Xlib leaves the closing of the cookie file to the garbage collector.
-            warnings.simplefilter("ignore", ResourceWarning)
+    with cookie(xauthority), warnings.catch_warnings():
+        # Xlib leaves the closing of the cookie file, and of a socket it failed with, to the garbage collector.
+        warnings.simplefilter("ignore", ResourceWarning)
+        try:
             opened = display.Display(name)
-    except (error.DisplayError, error.XauthError, error.ConnectionClosedError, OSError) as trouble:
-        raise EnvironmentFailure(
-            f"cannot connect to X display {name}: {trouble}", fix="check that the X server runs and accepts the cookie"
-        ) from trouble
+        except (error.DisplayError, error.XauthError, error.ConnectionClosedError, OSError) as trouble:
+            traceback.clear_frames(trouble.__traceback__)
+            raise EnvironmentFailure(
+                f"cannot connect to X display {name}: {trouble}",
+                fix="check that the X server runs and accepts the cookie",
+            ) from trouble
     # The default handler prints; errors of requests without reply mean a window that has just gone.
     opened.set_error_handler(lambda _error, _request: None)
     return opened
@@ -84,6 +89,27 @@ def is_cut(display: Any) -> bool:
         return False
     except OSError:
         return True
+
+
+def await_event(display: Any, deadline: float | None = None, wake: int | None = None) -> bool:
+    """Sends what is queued and waits until an event is there; returns False when there will be none.
+
+    Args:
+        display: An open ``Xlib.display.Display``.
+        deadline: Of ``time.monotonic()``; None waits for ever.
+        wake: A descriptor that ends the waiting by becoming readable.
+    """
+    display.flush()
+    descriptors = [display.fileno()] if wake is None else [display.fileno(), wake]
+    # Sending receives too, so the queue is looked at after it, and always before the socket.
+    while not display.pending_events():
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            return False
+        readable, _, _ = select.select(descriptors, [], [], left)
+        if wake in readable:
+            return False
+    return True
 
 
 class Connection:

@@ -14,12 +14,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from crab.errors import EnvironmentFailure
 from environments.ubuntu.session.handle import Application, SessionHandle
 from environments.ubuntu.x11.connection import open_display
 from tests.environments.ubuntu.waiting import until
 
 SCREEN = (1280, 720)
 FAMILY_LOCAL = 256
+DISPLAYS = range(200, 300)
 NEEDED = ("Xvfb", "dbus-daemon", "openbox")
 
 
@@ -107,21 +109,28 @@ class PlainSession:
 
     def _start_x(self, root: Path) -> str:
         cookie = root / "cookie"
-        # The display's number is known only once the server runs, which needs the cookie: an entry for each.
         secret = secrets.token_bytes(16)
-        entries = [_cookie_entry(number, secret) for number in range(200)]
         cookie.touch(mode=0o600)
-        cookie.write_bytes(b"".join(entries))
-        reader, writer = os.pipe()
-        argv = ["Xvfb", "-displayfd", str(writer), "-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24"]
-        argv += ["-auth", str(cookie), "-nolisten", "tcp", "-nolisten", "local"]
-        self._processes.append(
-            subprocess.Popen(argv, pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        )
-        os.close(writer)
-        # Xvfb dies when the pipe closes before the newline has been written, so the whole line is read.
-        with os.fdopen(reader, encoding="ascii") as pipe:
-            return f":{int(pipe.readline())}"
+        cookie.write_bytes(b"".join(_cookie_entry(number, secret) for number in DISPLAYS))
+        for number in DISPLAYS:
+            if self._serves(number, cookie):
+                return f":{number}"
+        raise AssertionError(f"no free display among {DISPLAYS}")
+
+    def _serves(self, number: int, cookie: Path) -> bool:
+        """Starts an X server of that number, unless it is taken.
+
+        Not with ``-displayfd``: a server started so takes no lock, and without an abstract socket a later one of the
+        same number steals the earlier one's socket.
+        """
+        argv = ["Xvfb", f":{number}", "-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24"]
+        argv += ["-auth", str(cookie), "-nolisten", "tcp", "-nolisten", "local", "-noreset"]
+        server = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: server.poll() is not None or _accepts(number, cookie), "the X server")
+        if server.returncode is not None:
+            return False
+        self._processes.append(server)
+        return True
 
     def _environment(self, root: Path, display: str, address: str) -> dict[str, str]:
         return {
@@ -144,6 +153,14 @@ class PlainSession:
         clients = opened.intern_atom("_NET_CLIENT_LIST")
         until(lambda: opened.screen().root.get_full_property(clients, 0) is not None, "the window manager")
         opened.close()
+
+
+def _accepts(number: int, cookie: Path) -> bool:
+    try:
+        open_display(f":{number}", cookie).close()
+    except EnvironmentFailure:
+        return False
+    return True
 
 
 def _cookie_entry(number: int, secret: bytes) -> bytes:
