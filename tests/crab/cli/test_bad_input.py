@@ -142,10 +142,14 @@ def test_port_in_use(project: Path) -> None:
     assert port in line
 
 
-def test_address_that_others_can_reach_needs_consent(project: Path) -> None:
-    """Nothing is opened to the network by accident."""
-    line = refused("serve", "toy_desktop", "--host", "0.0.0.0", "--project", str(project))  # noqa: S104  refused
-    assert "insecure" in line
+def test_address_that_others_can_reach_needs_token_and_consent(project: Path, tmp_path: Path) -> None:
+    """Nothing is opened to the network by accident: first a token is missing, then consent."""
+    command = ("serve", "toy_desktop", "--host", "0.0.0.0", "--project", str(project))  # noqa: S104  refused
+    assert "token" in refused(*command)
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef" * 4)
+    token.chmod(0o600)
+    assert "insecure" in refused(*command, "--token-file", str(token))
 
 
 def test_bad_token_file(project: Path, tmp_path: Path) -> None:

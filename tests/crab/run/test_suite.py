@@ -19,6 +19,9 @@ from crab.record.schema import Reason, State
 from crab.run.suite import collect_results
 from tests.toy_project import STEPS, WRITE_NOTE, write_project, write_task
 
+KILLED = ("--agent", "oracle", "--tasks", "note-then-message")
+"""The run that is killed at each of its steps."""
+
 PATIENCE = 60.0
 """Seconds until a condition that should come is given up; not a measurement."""
 
@@ -93,15 +96,22 @@ def test_results_lines_and_derived_files_agree_with_the_events(project: Path, tm
         assert status.state is State.DONE
 
 
-@pytest.mark.timeout(300)
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Canonical results of `KILLED` when nothing happens to it."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    run(write_project(folder / "project"), folder / "out", *KILLED)
+    return canonical(folder / "out")
+
+
 @pytest.mark.parametrize("step", range(1, STEPS + 1))
-def test_trial_killed_at_any_step_resumes_to_the_same_result(project: Path, tmp_path: Path, step: int) -> None:
+def test_trial_killed_at_any_step_resumes_to_the_same_result(
+    project: Path, tmp_path: Path, uninterrupted: list[dict[str, Any]], step: int
+) -> None:
     """Driver and trial are killed while action `step` runs; running again gives the uninterrupted result."""
-    arguments = ("--agent", "oracle", "--tasks", "note-then-message")
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    run(project, whole, *arguments)
+    broken = tmp_path / "broken"
     (project / "gate").write_text(str(step))
-    driver = start(project, broken, *arguments)
+    driver = start(project, broken, *KILLED)
     wait_for((project / "held").exists, f"action {step}")
     directory = broken / "trials/oracle/note-then-message/s0"
     status = TrialRecord(directory).status
@@ -110,9 +120,10 @@ def test_trial_killed_at_any_step_resumes_to_the_same_result(project: Path, tmp_
     driver.communicate()
     wait_for(lambda: gone(status.process), "the end of the trial's process")
     (project / "gate").unlink()
-    resumed = run(project, broken, *arguments)
+    resumed = run(project, broken, *KILLED)
     assert resumed.returncode == 0, resumed.stderr
-    assert canonical(broken) == canonical(whole)
+    assert [result["success"] for result in canonical(broken)] == [True]
+    assert canonical(broken) == uninterrupted
     assert (directory / "attempts/1/events.jsonl").exists()
 
 
