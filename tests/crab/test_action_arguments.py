@@ -94,13 +94,9 @@ def test_a_message_stays_short_whatever_was_sent() -> None:
 
 def test_ranges_and_words_are_checked() -> None:
     good = {"stroke": {"points": [{"x": 1}]}, "button": "left"}
-    for wrong in (
-        {"repeat": 0},
-        {"repeat": 10},
-        {"mode": "medium"},
-        {"stroke": {"points": [{"y": 1}]}},
-        {"stroke": {"points": [{"x": "1"}]}},
-    ):
+    nested: dict[str, Any] = {"stroke": {"points": [{"x": "1"}]}}
+    missing: dict[str, Any] = {"stroke": {"points": [{"y": 1}]}}
+    for wrong in ({"repeat": 0}, {"repeat": 10}, {"mode": "medium"}, nested, missing):
         with pytest.raises(InvalidArguments, match=next(iter(wrong))):
             draw.run({**good, **wrong})
 

@@ -336,9 +336,7 @@ def test_how_an_answer_was_typed_does_not_count(given: str, wanted: str) -> None
     assert normalise_answer(given) == normalise_answer(wanted) == wanted
 
 
-@pytest.mark.parametrize(
-    "given", ["oslo", "Oslo.", "Oslo ,Norway", "Oslo  Norway", "Oslo Norway Oslo", "", "O slo", "Ｏslo"]
-)
+@pytest.mark.parametrize("given", ["oslo", "Oslo.", "Oslo ,Norway", "Oslo  Norway", "Oslo, Oslo", "", "O slo", "Ｏslo"])
 def test_everything_else_about_an_answer_counts(given: str) -> None:
     assert normalise_answer(given) not in (normalise_answer("Oslo"), normalise_answer("Oslo Norway"))
 

@@ -10,8 +10,11 @@ from typing import Any
 
 import networkx
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from crab.action import action
+from crab.cli.main import app
 from crab.compose.composer import Catalogue, ComposedTask, compose
 from crab.compose.document import document_text, parse_document
 from crab.errors import CompositionError, DefinitionError, GraphError, InvalidArguments
@@ -317,3 +320,34 @@ def test_v0_33_ids_are_words_in_json() -> None:
     document = composed("a", "b", after={"b": ["a"]}).document
     assert json.loads(document_text(document))["subtasks"][0]["id"] == "a"
     assert parse_document(document_text(document), "test") == document
+
+
+# The command line
+
+
+def commands() -> list[list[str]]:
+    """Every command of ``crab``, as the words that call it."""
+    found: list[list[str]] = []
+    pending: list[tuple[list[str], Any]] = [([], typer.main.get_command(app))]
+    while pending:
+        words, command = pending.pop()
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            found.append(words)
+        else:
+            pending.extend(([*words, name], part) for name, part in inner.items())
+    return sorted(found)
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_v0_31_every_command_loads_and_explains_itself(words: list[str]) -> None:
+    result = CliRunner().invoke(app, [*words, "--help"])
+    assert result.exit_code == 0, result.output
+    assert "Usage" in result.output
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_v0_31_an_option_that_does_not_exist_is_named(words: list[str]) -> None:
+    result = CliRunner().invoke(app, [*words, "--dir_path", "x"])
+    assert result.exit_code == 2
+    assert "--dir_path" in result.output
