@@ -14,7 +14,7 @@ from crab.environment import Finding
 _NOBODY = 65534
 _SECONDS = 20
 
-_PROGRAMS = {
+PACKAGES = {
     "bwrap": "bubblewrap",
     "Xvfb": "xvfb",
     "dbus-daemon": "dbus",
@@ -75,7 +75,7 @@ def probe() -> tuple[Finding, ...]:
         ones fail as well, each with the fix that its own failure calls for.
     """
     host = look()
-    findings = [_program(name, package) for name, package in _PROGRAMS.items()]
+    findings = [_program(name, package) for name, package in PACKAGES.items()]
     findings += [_file(path, package) for path, package in _FILES.items()]
     if os.geteuid() == 0:
         findings.append(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from crab.errors import ProviderUnavailable
 from environments.ubuntu.sandbox.bubblewrap import (
     HOME,
     HOME_OUTSIDE,
@@ -19,6 +20,7 @@ from environments.ubuntu.sandbox.bubblewrap import (
     InnerWorld,
     Limits,
 )
+from environments.ubuntu.sandbox.probe import PACKAGES
 from environments.ubuntu.session import applications, home
 from environments.ubuntu.session.display import XServer
 from environments.ubuntu.session.handle import Application, SessionHandle
@@ -31,6 +33,7 @@ _SECONDS = 20.0
 
 # Without walls all sessions share one directory of X sockets; a number per process keeps them from racing for one.
 _FIRST_DISPLAY, _DISPLAYS = 1000, 50_000
+_ACCESSIBILITY = "/usr/libexec/at-spi-bus-launcher"
 _MENU_ENTRIES = Path("/usr/share/applications")
 
 # What must run for the desktop to be whole, by the name the kernel shows, with the name people know it by.
@@ -83,6 +86,7 @@ class EmbeddedSession:
             ProviderUnavailable: A program is not installed.
         """
         self._stop()
+        self._check_programs()
         try:
             return self._build()
         except BaseException:
@@ -115,6 +119,19 @@ class EmbeddedSession:
         if self._base is not None:
             shutil.rmtree(self._base, ignore_errors=True)
             self._base = None
+
+    def _check_programs(self) -> None:
+        wanted = ["Xvfb", *_PARTS, *(["bwrap"] if self._walled else [])]
+        missing = [name for name in wanted if shutil.which(name) is None]
+        packages = [PACKAGES[name] for name in missing]
+        if not Path(_ACCESSIBILITY).exists():
+            missing.append(_ACCESSIBILITY)
+            packages.append("at-spi2-core")
+        if missing:
+            raise ProviderUnavailable(
+                f"the desktop needs programs that are not installed: {', '.join(missing)}",
+                fix=f"apt install {' '.join(packages)}",
+            )
 
     def _build(self) -> SessionHandle:
         base = self._make_base()
@@ -162,17 +179,24 @@ class EmbeddedSession:
             root.park_pointer(width * 19 // 20, height // 2)
             self._wait(root.manages_windows, "openbox")
             self._wait(lambda: accepts(self._bus), "dbus-daemon")
-            spawn(["/usr/libexec/at-spi-bus-launcher", "--a11y=1", "--launch-immediately"])
+            spawn([_ACCESSIBILITY, "--a11y=1", "--launch-immediately"])
             spawn(["pcmanfm", "--desktop"])
             spawn(["tint2"])
-            self._wait(root.has_wallpaper, "pcmanfm --desktop")
-            wanted = {"_NET_WM_WINDOW_TYPE_DESKTOP", "_NET_WM_WINDOW_TYPE_DOCK"}
-            self._wait(lambda: wanted <= root.window_types(), "pcmanfm --desktop or tint2")
-        accessibility = self._runtime / "at-spi"
-        self._wait(lambda: any(accepts(path) for path in accessibility.glob("bus*")), "at-spi-bus-launcher")
+            self._wait(root.has_wallpaper, "pcmanfm")
+            self._wait(lambda: "_NET_WM_WINDOW_TYPE_DESKTOP" in root.window_types(), "pcmanfm")
+            self._wait(lambda: "_NET_WM_WINDOW_TYPE_DOCK" in root.window_types(), "tint2")
+        sockets = self._runtime / "at-spi"
+        # The kernel keeps 15 characters of a program's name.
+        self._wait(lambda: any(accepts(path) for path in sockets.glob("bus*")), "at-spi-bus-laun")
 
-    def _wait(self, ready: Callable[[], bool], what: str) -> None:
-        wait_until(ready, what, _SECONDS, self._last_words)
+    def _wait(self, ready: Callable[[], bool], program: str) -> None:
+        wait_until(
+            ready,
+            _PARTS.get(program, program),
+            _SECONDS,
+            alive=lambda: program in self._inner.programs(),
+            last_words=self._last_words,
+        )
 
     def _last_words(self) -> str:
         try:

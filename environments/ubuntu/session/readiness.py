@@ -13,18 +13,40 @@ from typing import Any
 from crab.errors import EnvironmentFailure
 
 _INTERVAL = 0.004
+_GRACE_SECONDS = 3.0
 
 
-def wait_until(ready: Callable[[], bool], what: str, seconds: float, last_words: Callable[[], str]) -> None:
+def wait_until(
+    ready: Callable[[], bool],
+    what: str,
+    seconds: float,
+    *,
+    alive: Callable[[], bool],
+    last_words: Callable[[], str],
+) -> None:
     """Ask ``ready`` until it says yes.
 
+    Args:
+        ready: Whether the part is ready; asked every few milliseconds.
+        what: The part's name.
+        seconds: How long to wait at most.
+        alive: Whether the part runs; asked now and then once it has had time to start.
+        last_words: What the part wrote, for the error.
+
     Raises:
-        EnvironmentFailure: ``seconds`` passed first; the message names ``what`` and carries ``last_words()``.
+        EnvironmentFailure: It died, or ``seconds`` passed first; the message names ``what`` and its last words.
     """
-    deadline = time.monotonic() + seconds
+    begun = time.monotonic()
+    look = begun + _GRACE_SECONDS
     while not ready():
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > begun + seconds:
             raise EnvironmentFailure(f"{what} was not ready within {seconds:g} s: {last_words() or '(no output)'}")
+        if now > look:
+            look = now + 0.5
+            # Asked again, since it may have become ready, and even ended by design, in between.
+            if not alive() and not ready():
+                raise EnvironmentFailure(f"{what} died before it was ready: {last_words() or '(no output)'}")
         time.sleep(_INTERVAL)
 
 

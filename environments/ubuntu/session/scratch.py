@@ -33,10 +33,19 @@ def sweep() -> None:
     """Remove the directories and X sockets of sessions whose process no longer exists; others' are left alone."""
     for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*")):
         owner = path.name.removeprefix(_PREFIX).partition("-")[0]
-        if not owner.isdigit() or Path("/proc", owner).exists():
+        if not owner.isdigit() or _runs(owner):
             continue
         with contextlib.suppress(OSError):
             if path.stat().st_uid == os.geteuid():
                 if (path / _DISPLAY).is_file():
                     remove_socket((path / _DISPLAY).read_text(encoding="ascii"))
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _runs(pid: str) -> bool:
+    """Whether the process exists and is more than a zombie, which only waits for a slow parent to notice."""
+    try:
+        status = Path("/proc", pid, "stat").read_text(errors="replace")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
