@@ -39,9 +39,13 @@ def listen_unix(path: Path) -> sockets.socket:
         _remove_stale(path)
         listener = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
         try:
-            listener.bind(str(path))
-            path.chmod(0o600)
+            # Under another name, no longer than its own, until it listens: who sees the path appear can connect.
+            unfinished = path.with_name(path.name[:-1] + ("-" if path.name.endswith("~") else "~"))
+            _remove_stale(unfinished)
+            listener.bind(str(unfinished))
+            unfinished.chmod(0o600)
             listener.listen(BACKLOG)
+            unfinished.rename(path)
         except OSError:
             listener.close()
             raise
