@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -111,7 +112,7 @@ class AccessibilityReader:
             return
         bus, self._bus = self._bus, None
         if bus is not None:
-            self._loop.call_soon_threadsafe(bus.disconnect)
+            asyncio.run_coroutine_threadsafe(_disconnect(bus), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -124,7 +125,7 @@ class AccessibilityReader:
             future.cancel()
             raise EnvironmentFailure(
                 f"the accessibility bus of the session does not answer: {str(trouble) or type(trouble).__name__}",
-                fix="check that at-spi2-core is installed and that the session's dbus-daemon runs as this process's user",
+                fix="check that at-spi2-core is installed and the session's dbus-daemon runs as this process's user",
             ) from trouble
 
     async def _connected(self) -> MessageBus:
@@ -200,15 +201,18 @@ class _Walk:
             text, bounds, children = await asyncio.gather(
                 self._text(path, interfaces[0]), self._bounds(path, interfaces[0]), self._children(path, depth - 1)
             )
+            return AccessibilityNode(role[0].lower(), name, text, states, bounds, children)
         except _NONSENSE:
             return None
-        return AccessibilityNode(role[0].lower(), name, text, states, bounds, children)
 
     async def _children(self, path: str, depth: int) -> tuple[AccessibilityNode, ...]:
         if depth <= 0:
             return ()
-        references = (await self._ask(path, _ACCESSIBLE, "GetChildren"))[0][: self.limits.width]
-        own = [child for destination, child in references if destination == self.destination]
+        try:
+            references = (await self._ask(path, _ACCESSIBLE, "GetChildren"))[0][: self.limits.width]
+            own = [child for destination, child in references if destination == self.destination]
+        except _NONSENSE:
+            return ()
         nodes = await asyncio.gather(*(self._node(child, depth) for child in own))
         return tuple(node for node in nodes if node is not None)
 
@@ -253,8 +257,19 @@ class _Walk:
 async def _connect(address: str) -> MessageBus:
     from dbus_fast.aio import MessageBus
 
+    path = _socket_path(address)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no socket {path}")
     async with asyncio.timeout(_START_SECONDS):
         return await MessageBus(bus_address=address).connect()
+
+
+async def _disconnect(bus: MessageBus) -> None:
+    bus.disconnect()
+    # A bus that died before says so now; it is gone either way.
+    with suppress(OSError, EOFError):
+        async with asyncio.timeout(_CALL_SECONDS):
+            await bus.wait_for_disconnect()
 
 
 def _message(
@@ -283,10 +298,13 @@ def _reachable(address: str, session_address: str) -> str:
     The bus names its socket as the inner world sees it, in the folder of the session bus; from outside that folder
     may have another path.
     """
-    named = Path(address.split(",")[0].removeprefix("unix:path="))
-    runtime = Path(session_address.split(",")[0].removeprefix("unix:path=")).parent
-    seen_from_here = runtime / named.parent.name / named.name
+    named = _socket_path(address)
+    seen_from_here = _socket_path(session_address).parent / named.parent.name / named.name
     return f"unix:path={seen_from_here}" if seen_from_here.exists() else address
+
+
+def _socket_path(address: str) -> Path:
+    return Path(address.split(",")[0].removeprefix("unix:path="))
 
 
 def _state_names(words: list[int]) -> tuple[str, ...]:
