@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ from environments.ubuntu.session.scratch import make_scratch, note_display
 from environments.ubuntu.session.themes import Theme
 
 _SECONDS = 20.0
+_DYING_SECONDS = 0.5
 
 # Without walls all sessions share one directory of X sockets; a number per process keeps them from racing for one.
 _FIRST_DISPLAY, _DISPLAYS = 1000, 50_000
@@ -105,13 +107,18 @@ class EmbeddedSession:
         """None when all is well, else one line naming what died."""
         if self._server is None:
             return "no session is running: start() was not called, or failed"
-        if not self._server.alive():
-            return "the X server (Xvfb) died"
-        if not self._inner.alive():
-            return "the agent's world died (its first process is gone)"
         programs = self._inner.programs()
         missing = [words for name, words in _PARTS.items() if name not in programs]
-        return f"{', '.join(missing)} died" if missing else None
+        # A dying X server or world drops its clients a moment before it is gone itself; the cause is what counts.
+        deadline = time.monotonic() + (_DYING_SECONDS if missing else 0.0)
+        while True:
+            if not self._server.alive():
+                return "the X server (Xvfb) died"
+            if not self._inner.alive():
+                return "the agent's world died (its first process is gone)"
+            if time.monotonic() >= deadline:
+                return f"{', '.join(missing)} died" if missing else None
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Kill everything and remove every file; may be called twice, and start() may follow."""
