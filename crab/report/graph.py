@@ -73,7 +73,7 @@ def draw_graph(task: TaskSpec) -> Graph:
     drawing = draw(ids, edges, heights, width)
     several = len({role for node in task.checkpoints for role in node.environments}) > 1
     return Graph(
-        narrow=width < _SIZES[1][0],
+        narrow=width < _SIZES[2][0],
         width=drawing.width,
         height=drawing.height,
         nodes=tuple(
@@ -98,10 +98,12 @@ def _broken(label: str, characters: int) -> tuple[str, ...]:
 
 def _foot(node: CheckpointSpec, characters: int, *, several: bool) -> str:
     text = ", ".join(node.environments) if several else node.id.rpartition(".")[0]
+    # Beside it stands the step at which the checkpoint passed.
+    room = characters - 4 if characters > _SIZES[3][1] else characters
     if not text:
         # The evaluator's name helps when it is one; a whole formula does not fit.
-        return node.evaluator if len(node.evaluator) <= characters else ""
-    return text if len(text) <= characters else f"{text[: characters - 1]}…"
+        return node.evaluator if len(node.evaluator) <= room else ""
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _title(node: CheckpointSpec) -> str:

@@ -84,7 +84,8 @@ def _written(words: frozenset[str], arguments: Mapping[str, Any], start: Point |
     for name in _KEY_NAMES:
         value = arguments.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool):
-            return Mark("keys", start, caption=_short(str(value)))
+            verb = next((f"{word} " for word in ("hold", "release") if word in words), "")
+            return Mark("keys", start, caption=_short(f"{verb}{value}"))
         if isinstance(value, list | tuple) and value:
             return Mark("keys", start, caption=_short(" + ".join(str(key) for key in value)))
     return None
@@ -143,8 +144,11 @@ def _amount(arguments: Mapping[str, Any]) -> Point:
         size = next((arguments[name] for name in ("amount", "steps", "clicks") if _is_number(arguments.get(name))), 1)
         x, y = _DIRECTIONS[direction]
         return x * abs(float(size)), y * abs(float(size))
-    dx, dy = arguments.get("dx"), arguments.get("dy")
-    return float(dx) if _is_number(dx) else 0.0, float(dy) if _is_number(dy) else 0.0  # type: ignore[arg-type]
+    right, down = (
+        next((float(arguments[name]) for name in names if _is_number(arguments.get(name))), 0.0)
+        for names in (("dx", "right"), ("dy", "down"))
+    )
+    return right, down
 
 
 def _is_number(value: object) -> bool:
