@@ -85,10 +85,10 @@ class EmbeddedSession:
 
         Raises:
             EnvironmentFailure: A part did not start; the message names it and carries its last words.
-            ProviderUnavailable: A program is not installed.
+            ProviderUnavailable: A program is not installed, or the outer sandbox is missing.
         """
         self._stop()
-        self._check_programs()
+        self._check_place()
         try:
             return self._build()
         except BaseException:
@@ -127,7 +127,8 @@ class EmbeddedSession:
             shutil.rmtree(self._base, ignore_errors=True)
             self._base = None
 
-    def _check_programs(self) -> None:
+    def _check_place(self) -> None:
+        """Refuse to start where a program is missing, or where walls were asked for and the outer one is not there."""
         wanted = ["Xvfb", *_PARTS, *(["bwrap"] if self._walled else [])]
         missing = [name for name in wanted if shutil.which(name) is None]
         packages = [PACKAGES[name] for name in missing]
@@ -138,6 +139,11 @@ class EmbeddedSession:
             raise ProviderUnavailable(
                 f"the desktop needs programs that are not installed: {', '.join(missing)}",
                 fix=f"apt install {' '.join(packages)}",
+            )
+        if self._walled and not os.path.ismount(HOME_OUTSIDE):
+            raise ProviderUnavailable(
+                "the session was asked to run in bubblewrap, but this process is not in the outer sandbox",
+                fix="start it through environments.ubuntu.sandbox.launch.launch_outer",
             )
 
     def _build(self) -> SessionHandle:

@@ -39,8 +39,32 @@ def xprop(display: str, cookie: Path | str) -> int:
     return subprocess.run(["xprop", "-root"], env=environment, capture_output=True, timeout=30).returncode
 
 
+# Writes its number as Xvfb does, in two parts; here the second comes late.
+SLOW = """#!/bin/bash
+printf 7 >&$2
+read -t 0.3 <> <(:)
+printf '\\n' >&$2 && touch "$(dirname "$0")/wrote-all"
+exec sleep 60
+"""
+
+
+def test_its_number_is_read_to_the_end_of_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing the pipe after the digits would make it fail on writing the newline, and die."""
+    program = tmp_path / "Xvfb"
+    program.write_text(SLOW)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    slow = XServer((640, 480), tmp_path / "cookie")
+    slow.begin()
+    try:
+        assert slow.wait_ready(SECONDS) == ":7"
+        until((tmp_path / "wrote-all").exists, "the whole line")
+        assert slow.alive()
+    finally:
+        slow.close()
+
+
 def test_it_lives_on_after_it_has_told_its_number(server: XServer) -> None:
-    """Closing the pipe before the newline would make it fail on writing the rest, and die."""
     for _ in range(20):
         assert xprop(server.display, server.cookie_file) == 0
     assert server.alive()

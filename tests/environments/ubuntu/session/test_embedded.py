@@ -190,6 +190,13 @@ def test_programs_that_are_not_installed_are_named_with_their_packages(
     assert {"xvfb", "openbox", "bubblewrap", "dbus"} <= set(caught.value.fix.split())
 
 
+def test_walls_are_never_left_out_silently() -> None:
+    """Outside the outer sandbox a session with walls is refused, and nothing is written to the host."""
+    with pytest.raises(ProviderUnavailable, match="not in the outer sandbox"):
+        EmbeddedSession().start(1)
+    assert not Path("/session").exists()
+
+
 def test_without_walls_the_same_desktop_starts_and_resets() -> None:
     """The process isolation keeps what it can keep: own HOME, own display, and all processes end with it."""
     with sandboxed("process") as world:
