@@ -217,7 +217,9 @@ class _Walk:
         return tuple(node for node in nodes if node is not None)
 
     async def _name(self, path: str) -> str:
-        return str((await self._ask(path, _PROPERTIES, "Get", "ss", [_ACCESSIBLE, "Name"]))[0].value or "")[:_MOST_NAME]
+        name = (await self._ask(path, _PROPERTIES, "Get", "ss", [_ACCESSIBLE, "Name"]))[0].value
+        # Menu items come padded with blanks to where their key would stand.
+        return str(name or "")[:_MOST_NAME].strip()
 
     async def _bounds(self, path: str, interfaces: list[str]) -> Bounds | None:
         if _COMPONENT not in interfaces:
@@ -269,7 +271,7 @@ async def _disconnect(bus: MessageBus) -> None:
     # A bus that died before says so now; it is gone either way.
     with suppress(OSError, EOFError):
         async with asyncio.timeout(_CALL_SECONDS):
-            await bus.wait_for_disconnect()
+            await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
 
 
 def _message(

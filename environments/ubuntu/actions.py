@@ -209,23 +209,3 @@ def open_application(env: Desktop, application: str) -> None:
     """
     env.begin_action()
     env.open(env.application(application))
-
-
-ACTIONS = (
-    move,
-    move_by,
-    click,
-    double_click,
-    right_click,
-    drag,
-    scroll,
-    mouse_press,
-    mouse_release,
-    write_text,
-    key_press,
-    press_hotkey,
-    key_hold,
-    key_release,
-    open_application,
-)
-"""Every action of the desktop, always enabled."""

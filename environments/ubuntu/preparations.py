@@ -69,7 +69,3 @@ def open_application(
     inside = tuple("/".join((env.home_inside, *components(path))) for path in paths)
     env.open(env.application(application), inside)
     env.settle()
-
-
-PREPARATIONS = (write_file, make_directory, set_clipboard, open_application)
-"""Every preparation of the desktop."""

@@ -152,19 +152,3 @@ def _node_answer(node: AccessibilityNode) -> dict[str, Any]:
         "bounds": None if bounds is None else [bounds.x, bounds.y, bounds.width, bounds.height],
         "children": [_node_answer(child) for child in node.children],
     }
-
-
-PROBES = (
-    file_stat,
-    file_read,
-    file_list,
-    file_hash,
-    processes,
-    focused_window,
-    windows,
-    clipboard,
-    setting,
-    screenshot,
-    accessibility,
-)
-"""Every probe of the desktop."""

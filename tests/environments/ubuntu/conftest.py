@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from crab.environment import HostedEnvironment
+from crab.hosting import HostedEnvironment
 from environments.ubuntu.desktop import Controls, Desktop
 from tests.environments.ubuntu.desktops import SEED, START_TIME, hosted, make_session
 from tests.environments.ubuntu.plain_session import missing_programs

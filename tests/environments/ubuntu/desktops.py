@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from crab.environment import EnvironmentKind, HostedEnvironment, ProviderDescription
-from environments.ubuntu.actions import ACTIONS
+from crab.environment import ProviderDescription
+from crab.hosting import HostedEnvironment
+from environments.ubuntu import UBUNTU
 from environments.ubuntu.desktop import Desktop
-from environments.ubuntu.preparations import PREPARATIONS
-from environments.ubuntu.probes import PROBES
 from environments.ubuntu.session.handle import Session
 from tests.environments.ubuntu.plain_session import PlainSession
 from tests.environments.ubuntu.waiting import until
 
 SEED = 7
 START_TIME = "2026-01-05T09:00:00Z"
-KIND = EnvironmentKind("ubuntu", "A desktop.", actions=ACTIONS, probes=PROBES, preparations=PREPARATIONS)
 PROVIDER = ProviderDescription("plain", "total", "real")
 
 
@@ -31,7 +29,7 @@ def make_session() -> Session:
 
 def hosted(desktop: Desktop) -> HostedEnvironment:
     """Returns the verbs over a device, reset and ready."""
-    environment = HostedEnvironment(KIND, desktop, PROVIDER)
+    environment = HostedEnvironment(UBUNTU, desktop, PROVIDER)
     environment.reset(SEED, START_TIME)
     return environment
 
