@@ -199,12 +199,10 @@ class Desktop:
         if not application.window_class:
             return
         window = self._await_window(application, before)
-        deadline = time.monotonic() + _FOCUS_SECONDS
-        while time.monotonic() < deadline:
-            focused = self.controls.windows.focused()
-            if focused is not None and focused.id == window.id:
-                return
-            time.sleep(_POLL_SECONDS)
+        if not self._await_focus(window):
+            # A program that runs already opens its window without the user's time stamp, so it stays behind others.
+            self.controls.windows.activate(window.id)
+            self._await_focus(window)
 
     def _await_window(self, application: Application, before: set[int]) -> Window:
         """Returns the new window, or an old one brought to the front by an application that has only one."""
@@ -219,6 +217,16 @@ class Desktop:
                 return focused
             time.sleep(_POLL_SECONDS)
         raise ActionFailed(f"{application.name} was started, but no window of it appeared within {_WINDOW_SECONDS:g} s")
+
+    def _await_focus(self, window: Window) -> bool:
+        """Waits up to a second for a window to have the keyboard, and tells whether it has."""
+        deadline = time.monotonic() + _FOCUS_SECONDS
+        while time.monotonic() < deadline:
+            focused = self.controls.windows.focused()
+            if focused is not None and focused.id == window.id:
+                return True
+            time.sleep(_POLL_SECONDS)
+        return False
 
     def _bind(self, handle: SessionHandle) -> Controls:
         connection = Connection(handle.display, handle.xauthority)

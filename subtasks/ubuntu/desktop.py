@@ -21,6 +21,7 @@ from subtasks.ubuntu.gestures import (
     do,
     element,
     in_front,
+    tree,
     window_in_front,
     windows,
 )
@@ -47,8 +48,7 @@ def _setup(values: Values) -> tuple[SetupCall, ...]:
 
 
 def _open_preferences(seen: Observations) -> Gesture:
-    root = seen[DESKTOP].accessibility
-    if root is not None and any(window.role == "frame" for window in windows(root)):
+    if any(window.role == "frame" for window in windows(tree(seen))):
         # Windows may cover the desktop, and a dialog would open behind them.
         seen = yield do("press_hotkey", keys=["super", "d"])
     frame = seen[DESKTOP].now
@@ -71,40 +71,22 @@ def _picture_button(root: AccessibilityNode) -> AccessibilityNode | None:
     return None
 
 
-def _choose_mode(seen: Observations, letter: str) -> Gesture:
-    """Chooses the wallpaper mode whose name begins with a letter, by keyboard."""
-    seen = yield from click_on(seen, element("combo box"), "the wallpaper mode")
-    yield do("write_text", text=letter)
-    seen = yield do("key_press", key="enter")
-    return seen
-
-
-def set_wallpaper(path: str, *, colour_only: bool = False, confirm: bool = True) -> Solution:
+def set_wallpaper(path: str, *, confirm: bool = True) -> Solution:
     """Sets a picture through the preferences of the desktop."""
     seen = yield None
     seen = yield from _open_preferences(seen)
-    if colour_only:
-        seen = yield from _choose_colour_only(seen)
     seen = yield from click_on(seen, _picture_button, "the button that tells the picture")
     if confirm:
         seen = yield from choose_in_dialog(seen, _CHOOSER, path)
     else:
         seen, _ = yield from await_found(seen, in_front(_CHOOSER), "the file dialog")
-        yield do("write_text", text=path)
-        yield do("key_press", key="escape")
-        seen = yield do("key_press", key="escape")
+        seen = yield do("write_text", text=path)
+        seen = yield from click_on(seen, element("push button", name="Cancel"), "the button that cancels")
     yield from click_on(seen, element("push button", name="Close"), "the button that closes the preferences")
 
 
-def _choose_colour_only(seen: Observations) -> Gesture:
-    seen = yield from click_on(seen, element("combo box"), "the wallpaper mode")
-    yield do("key_press", key="home")
-    seen = yield do("key_press", key="enter")
-    return seen
-
-
-def _set(path: Callable[[str], str] = str, *, colour_only: bool = False, confirm: bool = True) -> Solve:
-    return lambda values: set_wallpaper(path(values["picture"]), colour_only=colour_only, confirm=confirm)
+def _set(path: Callable[[str], str] = str, *, confirm: bool = True) -> Solve:
+    return lambda values: set_wallpaper(path(values["picture"]), confirm=confirm)
 
 
 def _decoy(number: int) -> Callable[[str], str]:
@@ -131,7 +113,6 @@ SET_WALLPAPER = Subtask(
         NearMiss("name_in_capitals", "wallpaper_set", _set(_decoy(0))),
         NearMiss("other_picture", "wallpaper_set", _set(_decoy(1))),
         NearMiss("same_name_elsewhere", "wallpaper_set", _set(_decoy(2))),
-        NearMiss("colour_only", "wallpaper_set", _set(colour_only=True)),
         NearMiss("dialog_cancelled", "wallpaper_set", _set(confirm=False)),
     ),
     setup=_setup,

@@ -23,6 +23,7 @@ from subtasks.ubuntu.gestures import (
     in_front,
     middle,
     open_application,
+    tree,
     window_in_front,
 )
 from subtasks.ubuntu.mutations import look_alike, swapped_case
@@ -105,7 +106,7 @@ def _go_to(seen: Observations, path: str, names: Iterable[str] = ()) -> Gesture:
 
 def _select(seen: Observations, names: Iterable[str]) -> Gesture:
     """Clicks on several icons with the control key held."""
-    icons = _icons(seen[DESKTOP].accessibility or AccessibilityNode("desktop frame"))
+    icons = _icons(tree(seen))
     yield do("key_hold", key="ctrl")
     for name in names:
         x, y = middle(icons[name])
@@ -117,7 +118,7 @@ def _select(seen: Observations, names: Iterable[str]) -> Gesture:
 def _create_folder(seen: Observations, name: str) -> Gesture:
     seen = yield do("press_hotkey", keys=["ctrl", "shift", "n"])
     seen, _ = yield from await_found(seen, in_front("Creating New Folder"), "the dialog for a new folder")
-    yield do("press_hotkey", keys=["ctrl", "a"])
+    # The name it proposes is selected, so typing replaces it.
     seen = yield do("write_text", text=name)
     seen, _ = yield from await_found(seen, field_holding(name), "the name of the new folder")
     seen = yield do("key_press", key="enter")
