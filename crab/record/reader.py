@@ -37,6 +37,8 @@ def read_document(path: Path, model: type[Document]) -> Document:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise RecordError(f"{path}: cannot be read ({error.strerror}); is this a run directory?") from error
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{path}: not UTF-8 text; delete the trial directory and run again") from error
     try:
         document = json.loads(text)
     except ValueError as error:

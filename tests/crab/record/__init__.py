@@ -1,0 +1,1 @@
+"""Records: what is written while a trial runs, read back, and derived."""
