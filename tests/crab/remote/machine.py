@@ -18,14 +18,8 @@ from typing import Any, Literal
 
 from crab import errors
 from crab.action import action
-from crab.environment import (
-    EnvironmentKind,
-    HostedEnvironment,
-    ProviderDescription,
-    Settlement,
-    preparation,
-    probe,
-)
+from crab.environment import EnvironmentKind, ProviderDescription, Settlement, preparation, probe
+from crab.hosting import HostedEnvironment
 from crab.observation import AccessibilityNode, Bounds, Frame, Observation, ObservationRequest
 from crab.remote.server import serve
 

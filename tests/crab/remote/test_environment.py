@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from crab import errors
-from crab.environment import ActResult, Environment, HostedEnvironment
+from crab.environment import ActResult, Environment
 from crab.errors import (
     CrabError,
     DefinitionError,
@@ -22,6 +22,7 @@ from crab.errors import (
     RemoteError,
     UsageError,
 )
+from crab.hosting import HostedEnvironment
 from crab.observation import Frame, Observation, ObservationRequest
 from crab.remote.address import Address
 from crab.remote.client import RemoteEnvironment

@@ -116,12 +116,12 @@ def test_a_probe_has_the_deadline_it_was_given(served: tuple[Address, Machine]) 
     environment.reset(0, START)
     with pytest.raises(DeadlineExceeded, match=r"probe 'slow': no answer within 0.2 s"):
         environment.probe("slow", {}, 0.2)
-    values: list[Any] = []
-    thread = threading.Thread(target=lambda: values.append(environment.act("press", {"key": "a"}).value))
-    thread.start()
+    impatient = RemoteEnvironment(address, deadlines=SHORT)
+    with pytest.raises(EnvironmentFailure, match=r"not carried out within 0.2 s, the device was busy"):
+        impatient.act("press", {"key": "a"})
+    impatient.disconnect()
     machine.release.set()
-    thread.join()
-    assert values == [2]
+    assert environment.act("press", {"key": "b"}).value == 2
     environment.close()
 
 

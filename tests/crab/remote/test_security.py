@@ -88,6 +88,12 @@ def test_without_the_token_nothing_is_answered(name: str) -> None:
     assert machine.log == ["close"]
 
 
+def test_the_right_token_under_another_scheme_is_refused() -> None:
+    with serving(hosted(Machine())) as address:
+        for value in (f"Basic {address.token}", f"{address.token}", f"Bearer {address.token} x"):
+            refused(post(address, "/handshake", HELLO, headers={"Authorization": value}), 401, "HandshakeRefused", "")
+
+
 def test_a_token_sent_twice_is_refused() -> None:
     with serving(hosted(Machine())) as address:
         body = json.dumps(HELLO).encode()
