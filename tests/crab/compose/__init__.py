@@ -1,0 +1,1 @@
+"""Task documents, and the tasks composed from them."""
