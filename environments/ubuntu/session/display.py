@@ -139,11 +139,14 @@ class XServer:
         return os.pread(self._errors.fileno(), 2000, 0).decode(errors="replace").strip()
 
 
-def remove_socket(display: str) -> None:
-    """Remove the socket that a killed X server left, unless another one listens there by now."""
+def remove_socket(display: str) -> bool:
+    """Remove the socket that a killed X server left; False, and nothing done, while a server listens there."""
     path = SOCKETS / f"X{display[1:]}"
-    if path.is_socket() and not accepts(path):
+    if path.is_socket():
+        if accepts(path):
+            return False
         path.unlink(missing_ok=True)
+    return True
 
 
 def _entry(family: int, address: bytes, number: bytes, cookie: bytes) -> bytes:

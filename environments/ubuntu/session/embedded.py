@@ -149,11 +149,12 @@ class EmbeddedSession:
     def _build(self) -> SessionHandle:
         base = self._make_base()
         number = None if self._walled else _FIRST_DISPLAY + os.getpid() % _DISPLAYS
+        if number is not None:
+            note_display(base, f":{number}")
         self._server = server = XServer(self._options.screen, base / "cookie", number)
         server.begin()
         world_home, entries = self._prepare_files(base)
         display = server.wait_ready(_SECONDS)
-        note_display(base, display)
         cookie = self._runtime / "Xauthority"
         shutil.copyfile(server.cookie_file, cookie)
         if self._walled:

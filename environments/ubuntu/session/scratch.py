@@ -36,9 +36,11 @@ def sweep() -> None:
         if not owner.isdigit() or _runs(owner):
             continue
         with contextlib.suppress(OSError):
-            if path.stat().st_uid == os.geteuid():
-                if (path / _DISPLAY).is_file():
-                    remove_socket((path / _DISPLAY).read_text(encoding="ascii"))
+            if path.lstat().st_uid != os.geteuid():
+                continue
+            note = path / _DISPLAY
+            # An X server that is still dying keeps its directory until the next sweep.
+            if not note.is_file() or remove_socket(note.read_text(encoding="ascii")):
                 shutil.rmtree(path, ignore_errors=True)
 
 

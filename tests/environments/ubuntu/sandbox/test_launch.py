@@ -38,6 +38,7 @@ session = module.EmbeddedSession()
 handle = session.start(1)
 facts = {"file": module.__file__, "health": session.health(), "uid": os.getuid(), "pid": os.getpid()}
 facts["python"] = sys.executable
+facts["socket"] = f"/tmp/.X11-unix/X{handle.display[1:]}"
 part = Path(sys.argv[1], "facts.new")
 part.write_text(json.dumps(facts))
 part.rename(Path(sys.argv[1], "facts"))
@@ -243,12 +244,17 @@ def test_killing_the_trial_leaves_nothing(isolation: str, tmp_path: Path) -> Non
         finally:
             process.kill()
             process.wait()
-    if isolation == "process":
-        until(lambda: not hosts_processes(words[1]), "the end of all processes")
-        sweep()
     until(lambda: not hosts_processes(words[0]), "the end of all processes")
     assert Path("/proc/self/mountinfo").read_text() == mounts
-    assert not list(Path("/tmp").glob(f"desktop-session-{facts['pid']}-*"))
+    if isolation == "process":
+        until(lambda: not hosts_processes(words[1]), "the end of all processes")
+
+        def cleared() -> bool:
+            sweep()
+            return not list(Path("/tmp").glob(f"{words[1]}*"))
+
+        until(cleared, "a sweep once the last process is gone")
+        assert not Path(facts["socket"]).exists()
     assert len(list(tmp_path.iterdir())) == 1
 
 
