@@ -265,4 +265,5 @@ def _walled(root_pid: int) -> bool:
 
 
 def _belongs(window: Window, application: Application) -> bool:
-    return window.window_class.lower() == application.window_class.lower()
+    # The file manager may also be the one that draws the desktop.
+    return window.kind != "desktop" and window.window_class.lower() == application.window_class.lower()

@@ -87,7 +87,11 @@ def focused_window(env: Desktop) -> dict[str, Any] | None:
 
 @probe
 def windows(env: Desktop) -> list[dict[str, Any]]:
-    """Every window: id, title, class, pid and process (name or None), x, y, width, height of its content, states."""
+    """Every window, those of desktop and panel included.
+
+    Each has id, title, kind (normal, dialog, desktop, dock, …), class, pid and process (name or None), x, y, width and
+    height of its content, and states.
+    """
     names = _names_by_pid(env)
     return [_window_answer(window, names) for window in env.controls.windows.all()]
 
@@ -131,6 +135,7 @@ def _window_answer(window: Window, names: dict[int, str]) -> dict[str, Any]:
     return {
         "id": window.id,
         "title": window.title,
+        "kind": window.kind,
         "class": window.window_class,
         "pid": window.pid,
         "process": None if window.pid is None else names.get(window.pid),

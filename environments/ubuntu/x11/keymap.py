@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from environments.ubuntu.x11.connection import Connection
+from environments.ubuntu.x11.xkb import EMPTY_ROW, KeyRow, change_keys, single
 
 _FIRST_KEYCODE = 8
 _LOCK_MASK = 1 << 1
 _GROUP_SHIFT = 13
-_COLUMNS_LENT = 4
 _COLUMNS_CORE = 4
 
 
@@ -71,30 +71,24 @@ class Keymap:
             keysyms: At most `spare` of them.
         """
         keycodes = [*self._lent, *self._spare]
+        rows = dict.fromkeys(self._lent, EMPTY_ROW)
         self._lent = dict(zip(keycodes, keysyms, strict=False))
         self._spare = keycodes[len(self._lent) :]
-        # The same keysym in every column: neither shift, caps lock nor a second group then changes what comes out.
-        self._write({keycode: [keysym] * _COLUMNS_LENT for keycode, keysym in self._lent.items()})
+        self._write(rows | {keycode: single(keysym) for keycode, keysym in self._lent.items()})
 
     def restore(self) -> None:
         """Takes back everything lent, so that the map is as before."""
-        lent = list(self._lent)
-        self._write({keycode: [0] * _COLUMNS_LENT for keycode in lent})
-        self._lent.clear()
-        self._spare = sorted([*self._spare, *lent])
+        self._write(dict.fromkeys(self._lent, EMPTY_ROW))
+        self._spare = sorted([*self._spare, *self._lent])
+        self._lent = {}
 
     @property
     def lends(self) -> bool:
         """Whether something is lent at present."""
         return bool(self._lent)
 
-    def _write(self, rows: dict[int, list[int]]) -> None:
-        def send(display: Any) -> None:
-            for keycode, row in rows.items():
-                display.change_keyboard_mapping(keycode, [row])
-            display.sync()
-
-        self._connection.call(send)
+    def _write(self, rows: dict[int, KeyRow]) -> None:
+        self._connection.call(lambda display: change_keys(display, rows))
 
 
 def _read(display: Any) -> tuple[list[Sequence[int]], int]:

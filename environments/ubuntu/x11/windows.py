@@ -22,6 +22,7 @@ class Window:
     Attributes:
         id: X's number of it.
         title: Its title, at most 1024 characters; may be empty.
+        kind: Such as ``normal``, ``dialog``, ``desktop`` (wallpaper and icons), ``dock`` (panel).
         window_class: The class half of ``WM_CLASS``, such as ``Mousepad``; may be empty.
         pid: The process that says it owns the window, by its number inside the inner world; None when none says so.
         x: Left edge of its content, in pixels of the screen.
@@ -33,6 +34,7 @@ class Window:
 
     id: int
     title: str
+    kind: str
     window_class: str
     pid: int | None
     x: int
@@ -89,8 +91,8 @@ class Windows:
         return self._connection.call(lambda display: _numbers(display.screen().root, atom))
 
     def _window(self, number: int) -> Window | None:
-        names = ("_NET_WM_NAME", "_NET_WM_PID", "_NET_WM_STATE")
-        title, pid, state = (self._connection.atom(name) for name in names)
+        names = ("_NET_WM_NAME", "_NET_WM_PID", "_NET_WM_STATE", "_NET_WM_WINDOW_TYPE")
+        title, pid, state, kind = (self._connection.atom(name) for name in names)
 
         def read(display: Any) -> Window | None:
             from Xlib import error
@@ -103,6 +105,7 @@ class Windows:
                 return Window(
                     id=number,
                     title=_text(window, title) or _text(window, _ATOM_WM_NAME),
+                    kind=_kind(display, _numbers(window, kind)),
                     window_class=_window_class(window),
                     pid=pids[0] if pids else None,
                     x=corner.x,
@@ -136,6 +139,12 @@ def _text(window: Any, atom: int) -> str:
 def _window_class(window: Any) -> str:
     halves = _text(window, _ATOM_WM_CLASS).split("\0")
     return halves[1] if len(halves) > 1 else ""
+
+
+def _kind(display: Any, atoms: list[int]) -> str:
+    if not atoms:
+        return "normal"
+    return str(display.get_atom_name(atoms[0])).removeprefix("_NET_WM_WINDOW_TYPE_").lower()
 
 
 def _states(display: Any, atoms: list[int]) -> tuple[str, ...]:

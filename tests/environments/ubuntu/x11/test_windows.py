@@ -44,7 +44,7 @@ def test_an_application_s_window_has_title_class_process_and_place(desktop: Desk
     open_role(desktop, "text_editor")
     (window,) = desktop.controls.windows.all()
     assert window == desktop.controls.windows.focused()
-    assert (window.title, window.window_class) == ("Untitled 1 - Mousepad", "Mousepad")
+    assert (window.title, window.kind, window.window_class) == ("Untitled 1 - Mousepad", "normal", "Mousepad")
     names = {found.pid: found.name for found in processes_below(desktop.controls.handle.root_pid)}
     assert window.pid is not None
     assert names[window.pid] == "mousepad"
@@ -71,6 +71,13 @@ def test_a_title_that_is_no_text_or_endless_is_still_a_title(controls: Controls,
     _, listed = show(client, controls, _NET_WM_NAME=("UTF8_STRING", 8, b"caf\xff\xfe" + b"x" * 100_000))
     assert listed.title.startswith("caf�")
     assert len(listed.title) <= 1024
+
+
+def test_the_kind_of_a_window_is_told(controls: Controls, client: Any) -> None:
+    dock = client.intern_atom("_NET_WM_WINDOW_TYPE_DOCK")
+    _, panel = show(client, controls, _NET_WM_WINDOW_TYPE=("ATOM", 32, [dock]))
+    _, plain = show(client, controls)
+    assert (panel.kind, plain.kind) == ("dock", "normal")
 
 
 def test_properties_of_the_wrong_type_count_as_missing(controls: Controls, client: Any) -> None:
