@@ -2,10 +2,11 @@
 
 from crab.action import Action, action
 from crab.agent import Agent, Call, Decision, TaskView
-from crab.environment import Device, Environment, EnvironmentKind, HostedEnvironment, preparation, probe
+from crab.environment import Device, Environment, EnvironmentKind, preparation, probe
 from crab.errors import CrabError
 from crab.evaluator import Evaluator, Probes, evaluator, submitted
 from crab.graph import Checkpoint, CheckpointGraph, chain, checkpoint, parallel
+from crab.hosting import HostedEnvironment, SimpleDevice, in_process
 from crab.observation import Frame, Observation, Observations
 from crab.progress import Progress
 from crab.task import NearMiss, Output, Parameter, Subtask, Task, ValueType, perform
@@ -31,6 +32,7 @@ __all__ = [
     "Parameter",
     "Probes",
     "Progress",
+    "SimpleDevice",
     "Subtask",
     "Task",
     "TaskView",
@@ -39,6 +41,7 @@ __all__ = [
     "chain",
     "checkpoint",
     "evaluator",
+    "in_process",
     "parallel",
     "perform",
     "preparation",

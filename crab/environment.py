@@ -1,34 +1,25 @@
 """The environment contract: a device behind named, checked calls.
 
 `EnvironmentKind` declares actions, probes, preparations and providers. A `Provider` starts a device and returns an
-`Environment`, the verbs through which everything else sees it. `HostedEnvironment` is those verbs in process;
-``crab.remote`` carries the same verbs over a wire.
+`Environment`, the verbs through which everything else sees it. ``crab.hosting`` has those verbs in process;
+``crab.remote`` carries them over a wire.
 """
 
 from __future__ import annotations
 
-import json
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from crab.action import Action, Operation, is_name, read_function
+from crab.action import Action
 from crab.errors import (
-    ActionFailed,
-    CrabError,
-    DeadlineExceeded,
     DefinitionError,
-    EnvironmentFailure,
-    InfrastructureError,
-    ProbeFailure,
-    UnknownAction,
     UsageError,
 )
 from crab.observation import Observation, ObservationRequest
+from crab.operation import Operation, is_name, read_function
 
 PROBE_SECONDS = 10.0
 """Deadline of a probe when the caller names none."""
@@ -376,161 +367,3 @@ class EnvironmentKind:
 def _describe(operation: Operation) -> OperationDescription:
     duration = operation.duration if isinstance(operation, Action) else 0.0
     return OperationDescription(operation.name, operation.schema(), duration)
-
-
-def _json_copy(what: str, value: Any) -> Any:
-    """Returns a value as it would arrive over a wire, so that no caller holds a part of the device."""
-    if value is None:
-        return None
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DefinitionError(f"{what} is not JSON: {error}") from error
-
-
-@contextmanager
-def _device_trouble(what: str, health: Callable[[], str | None] | None = None) -> Iterator[None]:
-    """Makes whatever a device raises an `EnvironmentFailure`, except what it raises on purpose.
-
-    A device that dies of an action counts against the agent, so where `health` is given it decides whether it died.
-    """
-    try:
-        yield
-    except CrabError:
-        raise
-    except Exception as error:
-        message = f"{what}: {type(error).__name__}: {error}"
-        if health is not None and health() is None:
-            raise InfrastructureError(message, fix="the device is well: mend the action") from error
-        raise EnvironmentFailure(message) from error
-
-
-class HostedEnvironment(Environment):
-    """The verbs over a device in this process. Not thread-safe: one caller at a time.
-
-    Args:
-        kind: What the device offers.
-        device: What operations get as `env`.
-        provider: What the provider promises.
-    """
-
-    def __init__(self, kind: EnvironmentKind, device: Device, provider: ProviderDescription) -> None:
-        self._kind = kind
-        self._device = device
-        self._provider = provider
-        self._enabled: dict[str, Action[Any, Any]] = {}
-        self._phase: Literal["new", "prepare", "act", "closed"] = "new"
-
-    def describe(self) -> EnvironmentDescription:
-        """Returns what the environment offers."""
-        return self._kind.describe(self._provider)
-
-    def reset(self, seed: int, start_time: str, extra_actions: Iterable[str] = ()) -> None:
-        """Resets the device; see `Environment.reset`."""
-        self._require_open()
-        extra: dict[str, Action[Any, Any]] = {}
-        for name in extra_actions:
-            if name not in self._kind.extra_actions:
-                raise UsageError(f"{self._kind.kind} has no extra action {name!r}")
-            extra[name] = self._kind.extra_actions[name]
-        # A reset that fails half-way must leave nothing enabled.
-        self._enabled = {}
-        self._phase = "new"
-        with _device_trouble(f"{self._kind.kind}: reset"):
-            self._device.reset(seed, start_time)
-        self._enabled = {**self._kind.actions, **extra}
-        self._phase = "prepare"
-
-    def observe(self, request: ObservationRequest | None = None) -> Observation:
-        """Observes the device; see `Environment.observe`."""
-        self._require_reset("observe")
-        with _device_trouble(f"{self._kind.kind}: observe"):
-            return self._device.observe(request or ObservationRequest())
-
-    def act(self, name: str, arguments: Mapping[str, Any]) -> ActResult:
-        """Acts on the device; see `Environment.act`."""
-        self._require_reset("act")
-        if name not in self._enabled:
-            raise UnknownAction(f"{self._kind.kind} has no action {name!r}; it has: {', '.join(self._enabled)}")
-        action = self._enabled[name]
-        values = action.validate(arguments)
-        self._phase = "act"
-        with _device_trouble(f"{self._kind.kind}: action {name}", self._device.health):
-            try:
-                value = action.invoke(values, self._device)
-            except ActionFailed:
-                # It may have changed something on the way, and the next look must not see it moving.
-                self._device.settle()
-                raise
-            settlement = self._device.settle()
-        value = _json_copy(f"action {name} was carried out, but what it returned", value)
-        return ActResult(value, action.seconds(values), settlement.settled, settlement.seconds)
-
-    def advance(self, seconds: float) -> None:
-        """Lets time pass; see `Environment.advance`."""
-        self._require_reset("advance")
-        with _device_trouble(f"{self._kind.kind}: advance"):
-            self._device.advance(seconds)
-
-    def pause(self) -> None:
-        """Pauses the device."""
-        self._require_reset("pause")
-        with _device_trouble(f"{self._kind.kind}: pause"):
-            self._device.pause()
-
-    def resume(self) -> None:
-        """Resumes the device."""
-        self._require_reset("resume")
-        with _device_trouble(f"{self._kind.kind}: resume"):
-            self._device.resume()
-
-    def probe(self, name: str, arguments: Mapping[str, Any], seconds: float = PROBE_SECONDS) -> Any:
-        """Asks the device; see `Environment.probe`."""
-        self._require_reset("probe")
-        if name not in self._kind.probes:
-            raise ProbeFailure(f"{self._kind.kind} has no probe {name!r}; it has: {', '.join(self._kind.probes)}")
-        deadline = time.monotonic() + seconds
-        try:
-            answer = _json_copy(f"probe {name}", self._kind.probes[name].run(arguments, self._device))
-        except ProbeFailure:
-            raise
-        except Exception as error:
-            raise ProbeFailure(f"probe {name}: {type(error).__name__}: {error}") from error
-        # The device runs in this process and cannot be interrupted, but a late answer is none.
-        if time.monotonic() >= deadline:
-            raise DeadlineExceeded(f"probe {name} took longer than {seconds:g} s")
-        return answer
-
-    def prepare(self, name: str, arguments: Mapping[str, Any]) -> None:
-        """Prepares the device; see `Environment.prepare`."""
-        self._require_reset("prepare")
-        if self._phase != "prepare":
-            raise UsageError(f"{self._kind.kind}: prepare {name!r} came after the first act; reset first")
-        if name not in self._kind.preparations:
-            known = ", ".join(self._kind.preparations)
-            raise UsageError(f"{self._kind.kind} has no preparation {name!r}; it has: {known}")
-        with _device_trouble(f"{self._kind.kind}: preparation {name}"):
-            try:
-                self._kind.preparations[name].run(arguments, self._device)
-            except ActionFailed as error:
-                # Devices share code between actions and preparations, but no agent asked for this one.
-                raise EnvironmentFailure(f"{self._kind.kind}: preparation {name}: {error}") from error
-
-    def close(self) -> None:
-        """Closes the device once."""
-        if self._phase != "closed":
-            self._phase = "closed"
-            self._device.close()
-
-    def health(self) -> str | None:
-        """Returns None when the device is well, else one line that says what died."""
-        return "closed" if self._phase == "closed" else self._device.health()
-
-    def _require_open(self) -> None:
-        if self._phase == "closed":
-            raise EnvironmentFailure(f"{self._kind.kind} is closed", fix="start a new one")
-
-    def _require_reset(self, verb: str) -> None:
-        self._require_open()
-        if self._phase == "new":
-            raise UsageError(f"{self._kind.kind}: {verb} before reset")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, get_type_hints
 
-from crab.action import Operation, read_function
 from crab.errors import DeadlineExceeded, DefinitionError
+from crab.operation import Operation, read_function
 
 EVALUATION_SECONDS = 10.0
 """How long one leaf may take; each of its probes is handed what is left, in seconds."""

@@ -12,11 +12,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crab.action import SEPARATOR, is_name
 from crab.errors import DefinitionError
 from crab.evaluator import ROOT
 from crab.graph import CheckpointGraph
 from crab.observation import Observations
+from crab.operation import SEPARATOR, is_name
 
 Values = Mapping[str, Any]
 """Parameter values of one subtask instance, by name."""

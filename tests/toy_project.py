@@ -33,7 +33,7 @@ DEVICES = '''\
 from pathlib import Path
 from time import sleep
 
-from crab.environment import EnvironmentKind
+from crab.hosting import in_process
 from crab.testing import toy
 
 GATE = Path(__file__).with_name("gate")
@@ -74,17 +74,16 @@ class HeldPhone(toy.ToyPhone):
 
 
 def held(kind, device):
-    provider = toy.ToyProvider(device, kind.provider().describe().applications)
-    provider.kind = EnvironmentKind(
+    return in_process(
         kind.kind,
         kind.description,
+        device=device,
         actions=kind.actions.values(),
         extra_actions=kind.extra_actions.values(),
         probes=kind.probes.values(),
         preparations=kind.preparations.values(),
-        providers=[provider],
+        applications=kind.provider().describe().applications,
     )
-    return provider.kind
 
 
 HELD_DESKTOP = held(toy.TOY_DESKTOP, HeldDesktop)

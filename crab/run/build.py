@@ -191,6 +191,7 @@ def _environment_spec(project: Project, role: str, kind: str, options: RunOption
 
 
 def task_spec(composed: ComposedTask) -> TaskSpec:
+    """Returns a composed task as a trial's spec holds it."""
     task = composed.task
     return TaskSpec(
         id=task.id,

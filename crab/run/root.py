@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from crab.action import action
-from crab.environment import EnvironmentKind, HostedEnvironment, ProviderDescription, Settlement, probe
+from crab.environment import EnvironmentKind, ProviderDescription, Settlement, probe
 from crab.errors import ActionFailed, UsageError
+from crab.hosting import HostedEnvironment
 from crab.observation import Observation, ObservationRequest
 
 # "root" is reserved, so `EnvironmentKind` would refuse it; the role is what agents and records see.

@@ -17,7 +17,7 @@ from crab.errors import RecordError, UsageError
 from crab.record.reader import TrialRecord, read_document
 from crab.record.schema import SCHEMA_VERSION, Reason, Result, State, Status, TrialSpec
 from crab.record.trajectory import write_derived
-from crab.record.writer import write_atomic
+from crab.record.writer import ESCAPED, write_atomic
 from crab.run.lock import Lock, merge_lock
 
 GRACE_SECONDS = 60.0
@@ -239,7 +239,7 @@ def _close_record(record: TrialRecord, status: int | None, complaint: str, *, ti
         file.seek(0, os.SEEK_END)
         for number, ending in enumerate(endings, start=len(events)):
             numbered = {"event": ending.pop("event"), "n": number, "at": at, **ending}
-            file.write(json.dumps(numbered, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+            file.write(json.dumps(numbered, ensure_ascii=False, separators=(",", ":")).encode(errors=ESCAPED) + b"\n")
     status_path = record.directory / "status.json"
     if status_path.exists():
         old = read_document(status_path, Status)

@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from crab.action import SEPARATOR
 from crab.agent import Call, TaskView, Tool
 from crab.environment import EnvironmentDescription, OperationDescription
 from crab.errors import DefinitionError, MalformedCall, UnknownAction, WrongEnvironment
 from crab.evaluator import ROOT
+from crab.operation import SEPARATOR
 from crab.task import Task
 
 

@@ -144,7 +144,7 @@ def exec_trial(spec_file: Path, directory: Path, parent: int) -> int:
     output = sys.stdout
 
     def mirror(event: dict[str, Any]) -> None:
-        output.write(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n")
+        output.write(json.dumps(event, separators=(",", ":")) + "\n")
         output.flush()
 
     try:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from crab.action import is_name
 from crab.environment import ActResult, OperationDescription
 from crab.errors import (
     ActionFailed,
@@ -17,6 +16,7 @@ from crab.errors import (
     UnknownAction,
     UsageError,
 )
+from crab.operation import is_name
 from crab.testing.bench import SEED, START_TIME, Bench
 from crab.testing.environment_looking import LOOKING_RULES, NO_SUCH, require_json, wait_seconds
 from crab.testing.rules import Rule, given, refuses, require

@@ -8,25 +8,17 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from crab.action import action
-from crab.environment import (
-    Environment,
-    EnvironmentKind,
-    Finding,
-    HostedEnvironment,
-    ProviderDescription,
-    Settlement,
-    preparation,
-    probe,
-)
-from crab.errors import ActionFailed, InvalidArguments, UsageError
+from crab.environment import preparation, probe
+from crab.errors import ActionFailed, InvalidArguments
+from crab.hosting import SimpleDevice, in_process
 from crab.observation import AccessibilityNode, Bounds, Frame, Observation, ObservationRequest
 
 SCREEN = (320, 240)
@@ -49,7 +41,7 @@ class Element:
     click: Callable[[], None] | None = field(default=None, repr=False)
 
 
-class ToyDevice:
+class ToyDevice(SimpleDevice):
     """What both toys share: a clock, a screen of elements, a focused field, and drawing."""
 
     title = "Toy"
@@ -59,9 +51,9 @@ class ToyDevice:
 
     def reset(self, seed: int, start_time: str) -> None:
         """Forgets everything; the seed shifts where elements lie."""
+        super().reset(seed, start_time)
         self.random = random.Random(seed)
         self.start = datetime.fromisoformat(start_time)
-        self.seconds = 0.0
         self.offset = self.random.randrange(0, 40)
         self.fields: dict[str, str] = {}
         self.focused: str | None = None
@@ -73,10 +65,6 @@ class ToyDevice:
         """What the device's clock shows."""
         return self.start + timedelta(seconds=self.seconds)
 
-    def advance(self, seconds: float) -> None:
-        """Moves the clock at once."""
-        self.seconds += seconds
-
     def pause(self) -> None:
         """Notes that the clock stands."""
         self.paused = True
@@ -84,17 +72,6 @@ class ToyDevice:
     def resume(self) -> None:
         """Notes that the clock runs."""
         self.paused = False
-
-    def settle(self) -> Settlement:
-        """Is at rest at once."""
-        return Settlement()
-
-    def health(self) -> str | None:
-        """Is always well."""
-        return None
-
-    def close(self) -> None:
-        """Holds nothing outside this process."""
 
     def elements(self) -> list[Element]:
         """Returns what is on the screen, in reading order."""
@@ -330,57 +307,22 @@ def receive_message(env: ToyPhone, sender: str, text: str) -> None:
     env.inbox.append({"sender": sender, "text": text})
 
 
-class ToyProvider:
-    """Starts a toy device in this process.
-
-    Args:
-        device: Makes the device.
-        applications: Application name by role.
-    """
-
-    name = "memory"
-
-    def __init__(self, device: Callable[[], ToyDevice], applications: Mapping[str, str]) -> None:
-        self._device = device
-        self._applications = applications
-        self.kind: EnvironmentKind | None = None
-
-    def start(self, options: Mapping[str, Any]) -> Environment:
-        """Returns a new environment; there are no options."""
-        if options:
-            raise UsageError(f"the toy takes no options, got {sorted(options)[0]!r}")
-        if self.kind is None:
-            raise UsageError("this provider belongs to no kind of environment")
-        return HostedEnvironment(self.kind, self._device(), self.describe())
-
-    def diagnose(self) -> tuple[Finding, ...]:
-        """Needs nothing."""
-        return (Finding("memory", ok=True, detail="runs in this process"),)
-
-    def describe(self) -> ProviderDescription:
-        """Returns what it promises: total reset, stepped time."""
-        return ProviderDescription(self.name, "total", "stepped", applications=self._applications, isolation="memory")
-
-
-_desktop_provider = ToyProvider(ToyDesktop, {"text_editor": "Notepad"})
-_phone_provider = ToyProvider(ToyPhone, {"messages": "Messages"})
-
-TOY_DESKTOP = EnvironmentKind(
+TOY_DESKTOP = in_process(
     "toy_desktop",
     "A toy desktop with a notepad. Click fields to focus them, type, and save.",
+    device=ToyDesktop,
     actions=[click, write_text, open_application],
     extra_actions=[erase_notes],
     probes=[note, application, clock],
     preparations=[write_note],
-    providers=[_desktop_provider],
+    applications={"text_editor": "Notepad"},
 )
-TOY_PHONE = EnvironmentKind(
+TOY_PHONE = in_process(
     "toy_phone",
     "A toy phone with messages. Tap fields to focus them, type, and send.",
+    device=ToyPhone,
     actions=[tap, write_text],
     probes=[sent_messages, inbox, application, clock],
     preparations=[receive_message],
-    providers=[_phone_provider],
+    applications={"messages": "Messages"},
 )
-_desktop_provider.kind = TOY_DESKTOP
-_phone_provider.kind = TOY_PHONE

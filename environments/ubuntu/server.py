@@ -10,7 +10,8 @@ import json
 import sys
 from pathlib import Path
 
-from crab.environment import HostedEnvironment, ProviderDescription
+from crab.environment import ProviderDescription
+from crab.hosting import HostedEnvironment
 from crab.remote.server import serve
 from environments.ubuntu import UBUNTU
 from environments.ubuntu.desktop import Desktop

@@ -12,8 +12,8 @@ from pathlib import Path
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-from crab.environment import HostedEnvironment
 from crab.errors import ProviderUnavailable
+from crab.hosting import HostedEnvironment
 from crab.record.schema import SCHEMA_VERSION, LimitsSpec
 from crab.record.writer import TrialWriter
 from crab.report.html import write_report

@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from crab.agent import Call, Decision, TaskView
-from crab.environment import HostedEnvironment
 from crab.evaluator import Probes, evaluator
 from crab.graph import chain, checkpoint
+from crab.hosting import HostedEnvironment
 from crab.observation import Frame, Observation, ObservationRequest, Observations
 from crab.record.schema import AgentSpec, CheckpointSpec, EnvironmentSpec, LimitsSpec, TaskSpec, TrialSpec
 from crab.record.writer import TrialWriter

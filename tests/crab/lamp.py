@@ -6,17 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from crab.action import action
-from crab.environment import (
-    Environment,
-    EnvironmentKind,
-    Finding,
-    HostedEnvironment,
-    ProviderDescription,
-    Settlement,
-    preparation,
-    probe,
-)
+from crab.environment import Environment, EnvironmentKind, Finding, ProviderDescription, Settlement, preparation, probe
 from crab.errors import ActionFailed
+from crab.hosting import HostedEnvironment
 from crab.observation import Frame, Observation, ObservationRequest
 
 START = "2031-05-06T07:08:09Z"

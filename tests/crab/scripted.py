@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from crab.agent import Call, Decision, TaskView, Usage
-from crab.environment import Environment, HostedEnvironment
+from crab.environment import Environment
 from crab.evaluator import Probes, evaluator
 from crab.graph import CheckpointGraph
+from crab.hosting import HostedEnvironment
 from crab.observation import Observations
 from crab.record.reader import TrialRecord
 from crab.record.schema import AgentSpec, CheckpointSpec, LimitsSpec, Result, TaskSpec, TrialSpec

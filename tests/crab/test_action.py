@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crab.action import action, is_name
+from crab.action import action
 from crab.errors import DefinitionError, InvalidArguments
+from crab.operation import is_name
 from tests.crab.sample_actions import add, beep, describe, double, draw, parameters_of, shout, type_text
 
 if TYPE_CHECKING:

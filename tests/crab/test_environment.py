@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crab.environment import ActResult, HostedEnvironment
+from crab.environment import ActResult
 from crab.errors import (
     ActionFailed,
     DeadlineExceeded,
@@ -18,6 +18,7 @@ from crab.errors import (
     UnknownAction,
     UsageError,
 )
+from crab.hosting import HostedEnvironment
 from crab.observation import ObservationRequest
 from tests.crab.lamp import EMBEDDED, LAMP, START, Lamp
 

@@ -15,7 +15,7 @@ import pytest
 
 from crab.action import action
 from crab.agent import Call
-from crab.environment import EnvironmentKind, HostedEnvironment, probe
+from crab.environment import EnvironmentKind, probe
 from crab.errors import (
     ActionFailed,
     DefinitionError,
@@ -28,6 +28,7 @@ from crab.errors import (
 )
 from crab.evaluator import submitted
 from crab.graph import chain, checkpoint
+from crab.hosting import HostedEnvironment
 from crab.record.schema import Reason
 from crab.remote.address import Address, new_token
 from crab.remote.client import RemoteEnvironment
@@ -162,7 +163,7 @@ def test_v0_18_code_that_arrives_is_not_run(address: Address, lamp: Lamp, tmp_pa
     assert lamp.log == []
 
 
-@pytest.mark.parametrize("token", [None, "", "x" * 43, new_token()])
+@pytest.mark.parametrize("token", [None, "", "x" * 43, new_token()], ids=["none", "empty", "made up", "another's"])
 def test_v0_18_nobody_gets_in_without_the_token(address: Address, lamp: Lamp, token: str | None) -> None:
     for path, body in (
         ("/handshake", {"protocol": 1, "crab": "test"}),

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from crab.agent import Call
-from crab.environment import HostedEnvironment
 from crab.errors import DeadlineExceeded, EnvironmentFailure
 from crab.evaluator import Probes, evaluator, submitted
 from crab.graph import CheckpointGraph, chain, checkpoint, parallel
+from crab.hosting import HostedEnvironment
 from crab.metrics.summary import summarise
 from crab.record.schema import LimitsSpec, Reason
 from crab.task import SetupCall, Task

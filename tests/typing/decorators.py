@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, assert_type
 
 from crab.action import Action, action
-from crab.environment import Device, EnvironmentKind, HostedEnvironment, Preparation, Probe, preparation, probe
+from crab.environment import Device, EnvironmentKind, Preparation, Probe, preparation, probe
 from crab.evaluator import Evaluator, Leaf, Probes, evaluator
 from crab.graph import CheckpointGraph, chain, checkpoint, parallel
+from crab.hosting import HostedEnvironment
 from crab.task import OracleCall, perform
 
 

@@ -88,9 +88,9 @@ class EmbeddedProvider:
 
     def diagnose(self) -> tuple[Finding, ...]:
         """Looks at every part of the sandbox and the desktop, one by one."""
-        from environments.ubuntu.sandbox.probe import diagnose
+        from environments.ubuntu.sandbox.probe import probe
 
-        return tuple(Finding(found.name, found.ok, found.detail, found.fix) for found in diagnose())
+        return tuple(Finding(found.name, found.ok, found.detail, found.fix) for found in probe())
 
     def describe(self) -> ProviderDescription:
         """Returns what it promises: total reset, real time."""

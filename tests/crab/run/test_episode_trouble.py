@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -11,9 +12,10 @@ from typing import Any, cast
 import pytest
 
 from crab.agent import Call, Decision, Usage
-from crab.environment import ActResult, HostedEnvironment
+from crab.environment import ActResult
 from crab.errors import EnvironmentFailure, Unreachable
 from crab.graph import chain
+from crab.hosting import HostedEnvironment
 from crab.observation import Observation, ObservationRequest, Observations
 from crab.record.schema import LimitsSpec, Reason
 from crab.task import SetupCall
@@ -261,3 +263,16 @@ def test_a_broken_checker_at_a_limit_is_nobodys(tmp_path: Path) -> None:
     played = play(tmp_path, toy_task(graph), Script([NOTHING], [NOTHING]), limits=LimitsSpec(actions=2))
 
     assert (played.ending.reason, played.ending.valid) == (Reason.EVALUATOR_ERROR, False)
+
+
+def test_an_alarm_of_the_host_is_given_back(tmp_path: Path) -> None:
+    """A process has one alarm: an episode that borrows it leaves it running, with the time that is left."""
+    outer = signal.setitimer(signal.ITIMER_REAL, 500.0, 7.0)
+    try:
+        play(tmp_path, toy_task(two_steps()), Script([OPEN]))
+        left, interval = signal.getitimer(signal.ITIMER_REAL)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *outer)
+
+    assert 0 < left <= 500
+    assert interval == 7

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from crab.agent import Agent, Call, Decision, TaskView
-from crab.environment import Environment, EnvironmentKind, HostedEnvironment, ProviderDescription
+from crab.environment import Environment, EnvironmentKind, ProviderDescription
 from crab.evaluator import Probes, evaluator, submitted
 from crab.graph import Checkpoint, CheckpointGraph, chain, checkpoint
+from crab.hosting import HostedEnvironment
 from crab.observation import Observations
 from crab.record.reader import Event, TrialRecord
 from crab.record.schema import AgentSpec, CheckpointSpec, EnvironmentSpec, LimitsSpec, Result, TaskSpec, TrialSpec

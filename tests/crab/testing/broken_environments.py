@@ -11,12 +11,12 @@ from crab.environment import (
     ActResult,
     EnvironmentDescription,
     EnvironmentKind,
-    HostedEnvironment,
     OperationDescription,
     preparation,
     probe,
 )
 from crab.errors import ActionFailed, EnvironmentFailure
+from crab.hosting import HostedEnvironment
 from crab.observation import Observation, ObservationRequest
 from crab.testing.toy import TOY_DESKTOP, TOY_PHONE, ToyDesktop, ToyDevice, ToyPhone
 

@@ -12,10 +12,11 @@ import pytest
 
 from crab.compose.composer import Catalogue, compose
 from crab.compose.document import TaskDocument
-from crab.environment import Environment, HostedEnvironment
+from crab.environment import Environment
 from crab.errors import DefinitionError
 from crab.evaluator import Probes, evaluator
 from crab.graph import CheckpointGraph, chain, checkpoint
+from crab.hosting import HostedEnvironment
 from crab.record.schema import LimitsSpec
 from crab.task import NearMiss, Needs, Output, Parameter, SetupCall, Solution, Subtask, Values, perform, submit
 from crab.testing.rules import failed
