@@ -26,7 +26,7 @@ from subtasks.ubuntu.gestures import (
     tree,
     window_in_front,
 )
-from subtasks.ubuntu.mutations import look_alike, swapped_case
+from subtasks.ubuntu.mutations import look_alike
 
 _STEMS = ("agenda", "Küche", "route 7", "minutes", "Ruth's plan", "harvest", "numbers", "żagle")
 _WANTED = 3
@@ -183,11 +183,9 @@ COPY_BY_EXTENSION = Subtask(
     near_misses=(
         NearMiss("one_file_missing", "files_copied", _copy(lambda names: names[:-1])),
         NearMiss("capital_extension_too", "files_copied", _copy_with_decoy(0)),
-        NearMiss("backup_too", "files_copied", _copy_with_decoy(1)),
         NearMiss("folder_too", "files_copied", _copy_with_decoy(5)),
         NearMiss("moved", "files_copied", _copy(key="x")),
         NearMiss("not_pasted", "files_copied", _copy(paste=False)),
-        NearMiss("folder_in_other_letter_case", "folder_created", _copy(name=swapped_case)),
         NearMiss("folder_in_look_alike_letters", "folder_created", _copy(name=look_alike)),
     ),
     setup=_setup,

@@ -23,7 +23,7 @@ from subtasks.ubuntu.gestures import (
     open_application,
     window_in_front,
 )
-from subtasks.ubuntu.mutations import look_alike, swapped_case, with_blank_at_end
+from subtasks.ubuntu.mutations import swapped_case, with_blank_at_end
 
 _LINES = 4
 
@@ -91,11 +91,7 @@ def _add_at_the_top(values: Values) -> Solution:
     return add_line(values["file"], values["line"], key="home", after="\n")
 
 
-def _replace_everything(values: Values) -> Solution:
-    return add_line(values["file"], values["line"], key="a")
-
-
-def _save_under_other_name(values: Values) -> Solution:
+def _save_in_other_folder(values: Values) -> Solution:
     yield from add_line(values["file"], values["line"], save=False)
     seen = yield do("press_hotkey", keys=["ctrl", "shift", "s"])
     name = values["file"].rpartition("/")[2]
@@ -126,12 +122,10 @@ ADD_LINE = Subtask(
     solve=_add(),
     near_misses=(
         NearMiss("not_saved", "line_saved", _add(save=False)),
-        NearMiss("saved_under_other_folder", "line_saved", _save_under_other_name),
+        NearMiss("saved_in_other_folder", "line_saved", _save_in_other_folder),
         NearMiss("other_file", "line_saved", _add(file=_copy_of)),
         NearMiss("at_the_top", "line_saved", _add_at_the_top),
-        NearMiss("lines_replaced", "line_saved", _replace_everything),
         NearMiss("other_letter_case", "line_saved", _add(swapped_case)),
-        NearMiss("look_alike_letters", "line_saved", _add(look_alike)),
         NearMiss("blank_at_end", "line_saved", _add(with_blank_at_end)),
     ),
     setup=_setup,
