@@ -47,7 +47,7 @@ class Typist:
             return
         self._frozen = False
         self._keymap.read()
-        caps_lock = self._keymap.find(CAPS_LOCK_KEYSYM) if False else None
+        caps_lock = self._keymap.find(CAPS_LOCK_KEYSYM) if self._keymap.caps_lock else None
         if caps_lock is not None:
             self._tap(caps_lock.keycode)
         try:
