@@ -35,7 +35,8 @@ _WANTED = 3
 def wanted_files(source: str, extension: str) -> dict[str, str]:
     """Returns name and text of the files to copy; they follow from the parameters."""
     generator = random.Random(f"wanted:{source}:{extension}")
-    return {f"{stem}.{extension}": f"{pools.line(generator)}\n" for stem in generator.sample(_STEMS, _WANTED)}
+    names = [f"{stem}.{extension}" for stem in generator.sample(_STEMS, _WANTED)]
+    return {name: f"{line}\n" for name, line in zip(names, pools.lines(generator, _WANTED), strict=True)}
 
 
 def _decoys(source: str, extension: str) -> dict[str, str]:

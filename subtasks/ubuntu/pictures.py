@@ -7,7 +7,7 @@ import struct
 import zlib
 from functools import lru_cache
 
-WIDTH, HEIGHT = 320, 200
+WIDTH, HEIGHT = 192, 120
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -19,15 +19,15 @@ def landscape(seed: str) -> bytes:
         seed: Any text; two different ones give two pictures that can be told apart.
     """
     generator = random.Random(f"landscape:{seed}")
-    cuts = sorted(generator.sample(range(20, HEIGHT - 20, 12), 4))
+    cuts = sorted(generator.sample(range(30, HEIGHT - 10, 8), 4))
     colours = [bytes(generator.randrange(40, 236) for _ in range(3)) for _ in range(len(cuts) + 1)]
-    sun, sun_colour = generator.randrange(30, WIDTH - 60), bytes(generator.randrange(200, 256) for _ in range(3))
+    sun, sun_colour = generator.randrange(20, WIDTH - 40), bytes(generator.randrange(200, 256) for _ in range(3))
     rows = bytearray()
     for y in range(HEIGHT):
         colour = colours[sum(y >= cut for cut in cuts)]
         row = colour * WIDTH
-        if 24 <= y < 54:
-            row = row[: sun * 3] + sun_colour * 30 + row[(sun + 30) * 3 :]
+        if 8 <= y < 26:
+            row = row[: sun * 3] + sun_colour * 18 + row[(sun + 18) * 3 :]
         # Each row begins with the number of its filter, here none.
         rows += b"\0" + row
     header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)

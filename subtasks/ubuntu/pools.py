@@ -55,6 +55,14 @@ def line(generator: random.Random) -> str:
     )
 
 
+def lines(generator: random.Random, count: int) -> list[str]:
+    """Returns several lines, no two of them alike."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[line(generator)] = None
+    return list(found)
+
+
 def word(generator: random.Random) -> str:
     """Returns a lower-case word."""
     return generator.choice(_WORDS)

@@ -124,7 +124,7 @@ def slip(path: str) -> list[str]:
     """Returns the three lines that set-up puts into a file: they follow from its path and stand in no description."""
     generator = random.Random(f"slip:{path}")
     title = f"{pools.word(generator)} {pools.word(generator)} {generator.randint(100, 999)}"
-    return [title, pools.line(generator), pools.line(generator)]
+    return [title, *pools.lines(generator, 2)]
 
 
 def _neighbour(path: str) -> str:

@@ -1,0 +1,1 @@
+"""Tests of the templates for the Linux desktop."""
