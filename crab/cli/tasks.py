@@ -15,7 +15,7 @@ from crab.run.build import load_tasks, own_task_paths
 def list_tasks(project_folder: Path | None, *, as_json: bool) -> None:
     """Prints every task of the project, as a table or as JSON lines."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     project = find_project(explicit=project_folder)
     tasks = load_tasks(project, ["all"]) if own_task_paths(project) else []
@@ -23,7 +23,9 @@ def list_tasks(project_folder: Path | None, *, as_json: bool) -> None:
         for composed in tasks:
             _print(json.dumps(_row(composed), ensure_ascii=False))
         return
-    table = Table("task", "environments", "subtasks", "checkpoints", "tags", box=None, pad_edge=False)
+    # An id is there to be copied, so it is never cut.
+    id_column = Column("task", no_wrap=True, overflow="ignore")
+    table = Table(id_column, "environments", "subtasks", "checkpoints", "tags", box=None, pad_edge=False)
     for composed in tasks:
         row = _row(composed)
         table.add_row(

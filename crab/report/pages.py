@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from statistics import fmean
 from typing import Any
 from urllib.parse import quote
@@ -132,7 +133,8 @@ class Overview:
         if trial.spec is not None:
             task = trial.spec.task
             row.description, row.family, row.tags = task.description, task.family, task.tags
-            self.projects.setdefault(trial.spec.project)
+            # Where the project lay is of no use to a reader elsewhere; what it is called may be.
+            self.projects.setdefault(PurePath(trial.spec.project).name)
         cell = cell_of(trial)
         row.cells.setdefault(trial.agent, []).append(cell)
         self.agents.setdefault(trial.agent)
