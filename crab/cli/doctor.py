@@ -29,7 +29,7 @@ def doctor_command(project_folder: Path | None) -> int:
         if not finding.ok:
             healthy = False
             typer.echo(f"      fix: {finding.fix}")
-    typer.echo(f"project: {project.name}")
+    typer.echo(f"project {project.name}: {'everything needed is here' if healthy else 'something is missing'}")
     return 0 if healthy else 1
 
 

@@ -59,6 +59,10 @@ def run(
     accessibility: Annotated[
         bool, typer.Option("--accessibility", help="Show the accessibility tree (a privileged track).")
     ] = False,
+    frames_per_second: Annotated[
+        float | None,
+        typer.Option("--fps", min=0.1, max=10, help="Also show frames between two turns, this many a second."),
+    ] = None,
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = True,
     project: ProjectOption = None,
 ) -> None:
@@ -78,6 +82,7 @@ def run(
         providers=provider or [],
         options=option or [],
         accessibility=accessibility,
+        frames_per_second=frames_per_second,
         report=report,
         project=project,
     )

@@ -35,6 +35,7 @@ class RunRequest:
     providers: Sequence[str]
     options: Sequence[str]
     accessibility: bool
+    frames_per_second: float | None
     report: bool
     project: Path | None
 
@@ -114,6 +115,7 @@ def run_options(request: RunRequest) -> RunOptions:
         providers=assignments(request.providers, "--provider"),
         provider_options=provider_options,
         tracks=(ACCESSIBILITY_TRACK,) if request.accessibility else (),
+        frames_per_second=request.frames_per_second,
     )
 
 
