@@ -194,17 +194,22 @@ class Suite:
         return record.result()
 
     def _append(self, result: Result) -> None:
-        with (self.directory / "results.jsonl").open("a", encoding="utf-8") as file:
-            file.write(result.model_dump_json() + "\n")
+        with (self.directory / "results.jsonl").open("a", encoding="utf-8", errors=ESCAPED) as file:
+            file.write(_line(result))
 
     def _write_results(self) -> None:
         """Rewrites ``results.jsonl`` and ``summary.json`` from the records: one line a trial, in a fixed order."""
         from crab.metrics.summary import summarise
 
         results = collect_results(self.directory)
-        write_atomic(self.directory / "results.jsonl", "".join(result.model_dump_json() + "\n" for result in results))
+        write_atomic(self.directory / "results.jsonl", "".join(map(_line, results)))
         summary = {"schema_version": SCHEMA_VERSION, "agents": [_as_json(entry) for entry in summarise(results)]}
         write_atomic(self.directory / "summary.json", json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+
+
+def _line(result: Result) -> str:
+    # Not pydantic's own JSON, which refuses half a surrogate pair: an agent's error may quote one.
+    return json.dumps(result.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def collect_results(directory: Path) -> list[Result]:
