@@ -105,7 +105,9 @@ class Desktop:
         return self.controls
 
     def reset(self, seed: int, start_time: str) -> None:
-        """Starts the session afresh and binds everything to it; nothing of before is left.
+        """Starts the session afresh, binds everything to it and waits until the screen stands still.
+
+        Nothing of before is left.
 
         Args:
             seed: The same seed gives the same start state.
@@ -118,6 +120,8 @@ class Desktop:
         handle = self._session.start(seed)
         self._began = time.monotonic()
         self._controls = self._bind(handle)
+        # Panel and icons may still be drawing; the start state is what stands still.
+        self._controls.screen.settle()
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Returns the screen as it is now, the pointer drawn in.
