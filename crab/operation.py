@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_origin, get_type_hints
 
 from crab.errors import DefinitionError, InvalidArguments
 
@@ -315,6 +315,9 @@ def _first_problem(error: Any) -> str:
 
 
 def _type_text(annotation: Any) -> str:
+    if get_origin(annotation) is Annotated:
+        # Bounds are named by the problem itself; as written they would be pydantic's internals.
+        return _type_text(get_args(annotation)[0])
     # Generic aliases such as list[int] have the bare name of their origin.
     bare = not get_args(annotation) and getattr(annotation, "__name__", None)
     return bare or str(annotation).replace("typing.", "")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 
 from crab.action import action
 from crab.errors import InvalidArguments
@@ -111,3 +112,17 @@ def test_nothing_runs_when_an_argument_is_wrong() -> None:
 def test_one_call_does_not_see_the_defaults_another_used_up() -> None:
     assert convert.run({})[4] == [0]
     assert convert.run({})[4] == [0]
+
+
+def test_bounds_are_told_in_words_and_not_in_internals() -> None:
+    """What an agent reads after a value out of range names the bound and the plain type."""
+
+    @action
+    def pause(seconds: Annotated[float, Field(ge=0, le=30)]) -> None:
+        """Pause."""
+
+    with pytest.raises(InvalidArguments) as refusal:
+        pause.validate({"seconds": 99})
+    assert str(refusal.value) == (
+        "pause: argument 'seconds': input should be less than or equal to 30, got 99; expected seconds: float"
+    )
