@@ -9,7 +9,7 @@ from crab.graph import Checkpoint, CheckpointGraph, chain, checkpoint, parallel
 from crab.hosting import HostedEnvironment, SimpleDevice, in_process
 from crab.observation import Frame, Observation, Observations
 from crab.progress import Progress
-from crab.task import NearMiss, Output, Parameter, Subtask, Task, ValueType, perform
+from crab.task import NearMiss, Needs, Output, Parameter, SetupCall, Subtask, Task, ValueType, perform, submit
 
 __all__ = [
     "Action",
@@ -26,12 +26,14 @@ __all__ = [
     "Frame",
     "HostedEnvironment",
     "NearMiss",
+    "Needs",
     "Observation",
     "Observations",
     "Output",
     "Parameter",
     "Probes",
     "Progress",
+    "SetupCall",
     "SimpleDevice",
     "Subtask",
     "Task",
@@ -46,5 +48,6 @@ __all__ = [
     "perform",
     "preparation",
     "probe",
+    "submit",
     "submitted",
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from crab.action import Action
 from crab.environment import (
@@ -33,7 +34,10 @@ from crab.errors import (
     UnknownAction,
     UsageError,
 )
-from crab.observation import Observation, ObservationRequest
+from crab.observation import AccessibilityNode, Frame, Observation, ObservationRequest
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 def _json_copy(what: str, value: Any) -> Any:
@@ -197,7 +201,7 @@ class HostedEnvironment(Environment):
 class SimpleDevice:
     """What most devices in this process share: at rest at once, a clock that is stepped, nothing to close.
 
-    A subclass adds `reset` (calling this one) and `observe`; see `crab.environment.Device`.
+    A subclass adds `reset` (calling this one) and `observe` (by `picture`); see `crab.environment.Device`.
     """
 
     seconds = 0.0
@@ -210,6 +214,17 @@ class SimpleDevice:
     def observe(self, request: ObservationRequest) -> Observation:
         """Has to be written by the subclass."""
         raise NotImplementedError(f"{type(self).__name__} has no observe()")
+
+    def picture(self, image: Image, accessibility: AccessibilityNode | None = None) -> Observation:
+        """Returns an observation that shows a Pillow image, as PNG, at this moment.
+
+        Args:
+            image: The whole screen.
+            accessibility: What is on it, where that was asked for.
+        """
+        data = io.BytesIO()
+        image.save(data, "PNG", compress_level=1)
+        return Observation((Frame(data.getvalue(), "image/png", *image.size, self.seconds),), accessibility)
 
     def settle(self) -> Settlement:
         """Is at rest at once."""

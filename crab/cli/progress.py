@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crab.record.schema import Result, TrialSpec
+from crab.report import wording
 from crab.run.suite import Watcher
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ def tick_line(spec: TrialSpec, passed: set[str]) -> str:
 def result_line(spec: TrialSpec, result: Result, number: int, total: int) -> str:
     """Returns what is said when a trial ends."""
     passed = {checkpoint.id for checkpoint in result.checkpoints if checkpoint.passed}
-    note = result.reason.replace("_", " ") if result.valid else f"INVALID: {result.error}"
+    note = wording.outcome(result) if result.valid else f"INVALID: {result.error}"
+    actions = f"{result.actions} action{'' if result.actions == 1 else 's'}"
     return (
         f"[{number}/{total}] {result.agent} · {result.task} · seed {result.seed}  {tick_line(spec, passed)}"
-        f"  CR {result.completion_ratio:.2f}  {result.actions} actions  {result.seconds:.1f} s  {note}"
+        f"  CR {wording.percent(result.completion_ratio)}  {actions}  {result.seconds:.1f} s  {note}"
     )
 
 

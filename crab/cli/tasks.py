@@ -23,15 +23,15 @@ def list_tasks(project_folder: Path | None, *, as_json: bool) -> None:
         for composed in tasks:
             _print(json.dumps(_row(composed), ensure_ascii=False))
         return
-    # An id is there to be copied, so it is never cut.
+    # An id is there to be copied, so it is never cut; what does not fit in 80 columns `crab tasks show` tells.
     id_column = Column("task", no_wrap=True, overflow="ignore")
-    table = Table(id_column, "environments", "subtasks", "checkpoints", "tags", box=None, pad_edge=False)
+    count_column = Column("checkpoints", no_wrap=True, justify="right")
+    table = Table(id_column, "environments", count_column, "tags", box=None, pad_edge=False)
     for composed in tasks:
         row = _row(composed)
         table.add_row(
             row["id"],
-            ", ".join(f"{role}: {kind}" for role, kind in row["environments"].items()),
-            ", ".join(row["subtasks"]),
+            ", ".join(row["environments"].values()),
             str(row["checkpoints"]),
             ", ".join(row["tags"]),
         )

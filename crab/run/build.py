@@ -72,14 +72,14 @@ def load_catalogue(project: Project) -> Catalogue:
     """Returns all subtasks the project offers.
 
     Raises:
-        LoadingError: An entry is no collection of subtasks.
+        LoadingError: An entry is neither a subtask nor a collection of them.
     """
     subtasks: list[Subtask] = []
     for id in project.entries("subtasks"):
         found = project.load("subtasks", id)
-        members = list(found) if isinstance(found, Iterable) else []
+        members = [found] if isinstance(found, Subtask) else list(found) if isinstance(found, Iterable) else []
         if not members or not all(isinstance(member, Subtask) for member in members):
-            raise LoadingError(f"subtasks {id!r} must name a tuple of Subtask objects")
+            raise LoadingError(f"subtasks {id!r} must name a Subtask, or a tuple of them")
         subtasks.extend(members)
     return Catalogue(subtasks)
 
