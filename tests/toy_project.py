@@ -23,6 +23,7 @@ toy_phone = { object = "toy_devices:HELD_PHONE", help = "A toy phone that can be
 toy = { object = "crab.testing.toy_subtasks:TOY_SUBTASKS", help = "Subtasks of the toy devices." }
 
 [tool.crab.agents]
+unmade = { object = "toy_agents:UnmadeAgent", help = "Raises while it is made." }
 slow = { object = "toy_agents:SlowAgent", help = "Never decides." }
 crashing = { object = "toy_agents:CrashingAgent", help = "Ends its process." }
 """
@@ -109,6 +110,11 @@ class SlowAgent:
 
     def close(self):
         pass
+
+
+class UnmadeAgent(SlowAgent):
+    def __init__(self):
+        raise RuntimeError("no key is set")
 
 
 class CrashingAgent(SlowAgent):

@@ -238,7 +238,7 @@ def build_agent(
         mutations: Near misses for the oracle, by instance id.
 
     Raises:
-        DefinitionError: The object does not keep the agent contract, or refuses its settings.
+        DefinitionError: The object does not keep the agent contract, refuses its settings, or cannot be made.
     """
     if spec.reference == ORACLE:
         return OracleAgent(composed, mutations)
@@ -249,6 +249,9 @@ def build_agent(
         agent = factory(**spec.settings)
     except TypeError as error:
         raise DefinitionError(f"agent {spec.id!r} does not take these settings: {error}") from error
+    except Exception as error:
+        # A foreign constructor may raise anything, for example because a key is missing: no trial can tell more.
+        raise DefinitionError(f"agent {spec.id!r} cannot be made: {type(error).__name__}: {error}") from error
     missing = [verb for verb in ("start", "decide", "close") if not callable(getattr(agent, verb, None))]
     if missing:
         raise DefinitionError(f"agent {spec.id!r} has no {missing[0]}(); see crab.agent.Agent")

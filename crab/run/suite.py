@@ -81,7 +81,7 @@ class Suite:
             The results of all trials asked for, in their order.
 
         Raises:
-            RecordError: The directory holds a run that was made with something else.
+            RecordError: The directory holds a run that was made with something else, or a trial could not even start.
             KeyboardInterrupt: Interrupted; running trials are recorded as interrupted, and the run can be continued.
         """
         self._open()
@@ -93,6 +93,9 @@ class Suite:
             done.update(asyncio.run(self._run_all(waiting)))
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
+        except ExceptionGroup as group:
+            # Trials that cannot start share one reason; it is said once, not as a tree of tracebacks.
+            raise group.exceptions[0] from None
         finally:
             self._write_results()
         return [done[spec.path] for spec in self.specs]

@@ -238,6 +238,14 @@ def test_a_trial_process_that_dies_is_invalid_after_its_retries(project: Path, t
     assert "invalid" in done.stdout
 
 
+def test_an_agent_that_cannot_be_made_stops_the_run_with_its_reason_in_one_line(project: Path, tmp_path: Path) -> None:
+    """A missing key is for a person to set: it is no result of the agent's, and no traceback."""
+    done = run(project, tmp_path / "out", "--agent", "unmade", "--jobs", "2")
+    assert done.returncode == 2
+    assert "'unmade' cannot be made: RuntimeError: no key is set" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_the_projects_own_tasks_are_what_all_means(project: Path) -> None:
     """The bundled benchmark's tasks do not slip into a project's own runs."""
     command: Sequence[str] = crab(project, "tasks", "list", "--json")
