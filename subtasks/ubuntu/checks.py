@@ -32,11 +32,10 @@ _MOST_BYTES = 1 << 20
 
 @evaluator
 def application_in_front(env: Probes, role: str) -> bool:
-    """Whether the window that has the keyboard belongs to a program of that role; the desktop itself is none."""
+    """Whether the window that has the keyboard belongs to a program of that role; the desktop itself is no window."""
     window = env.probe("focused_window")
-    if window is None or "skip_taskbar" in window["states"]:
-        return False
-    return str(window["class"]).lower() in WINDOW_CLASSES[role]
+    # The file manager draws the desktop as well.
+    return window is not None and window["kind"] != "desktop" and window["class"].lower() in WINDOW_CLASSES[role]
 
 
 @evaluator

@@ -67,9 +67,9 @@ def test_a_terminal_without_text_or_no_window_at_all_is_false() -> None:
     assert verdict(terminal_shows, Recorded(accessibility=node("desktop frame")), lines=LINES) is False
 
 
-def window(window_class: str = "Lxterminal", title: str = "LXTerminal", *states: str) -> dict[str, Any]:
+def window(window_class: str = "Lxterminal", title: str = "LXTerminal", kind: str = "normal") -> dict[str, Any]:
     """A window as the desktop tells of it."""
-    return {"id": 1, "title": title, "class": window_class, "pid": 7, "process": "x", "states": list(states)}
+    return {"id": 1, "title": title, "kind": kind, "class": window_class, "pid": 7, "process": "x", "states": []}
 
 
 def test_the_role_of_the_window_in_front() -> None:
@@ -85,7 +85,7 @@ def test_the_role_of_the_window_in_front() -> None:
 
 def test_no_window_or_the_desktop_itself_in_front_is_false() -> None:
     """The file manager draws the desktop, too, but that is no file manager in front."""
-    desktop = window("Pcmanfm", "pcmanfm", "skip_pager", "skip_taskbar")
+    desktop = window("Pcmanfm", "pcmanfm", "desktop")
 
     assert verdict(application_in_front, Recorded(focused_window=None), role="terminal") is False
     assert verdict(application_in_front, Recorded(focused_window=desktop), role="file_manager") is False
