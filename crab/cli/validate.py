@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crab.compose.composer import Catalogue, ComposedTask, compose
 from crab.compose.document import Link, read_document
 from crab.errors import CrabError, UsageError
 from crab.loading import Project, find_project
 from crab.run.build import load_catalogue, own_task_paths
+
+if TYPE_CHECKING:
+    from crab.environment import Finding
+    from crab.testing.subtask import Proof
 
 
 def validate_command(paths: Sequence[Path], project_folder: Path | None, *, prove: bool) -> int:
@@ -30,11 +35,13 @@ def validate_command(paths: Sequence[Path], project_folder: Path | None, *, prov
         raise UsageError("nothing to validate; name a task document or a folder of them")
     faulty = 0
     for file in files:
-        problems = document_problems(file, catalogue)
+        problems, proven = document_problems(file, catalogue), ""
         if prove and not problems:
-            problems = _proof_problems(file, catalogue, project)
+            proof = _prove(file, catalogue, project)
+            problems = [f"{finding.name}: {finding.detail}" for finding in proof.failures]
+            proven = f"  {_count(proof)}"
         faulty += bool(problems)
-        typer.echo(f"{'FAIL' if problems else 'ok  '}  {file.stem}")
+        typer.echo(f"{'FAIL' if problems else 'ok  '}  {file.stem}{proven}")
         for problem in problems:
             typer.echo(f"      {problem}")
     typer.echo(f"{len(files) - faulty} of {len(files)} tasks are right")
@@ -71,7 +78,7 @@ def _files(paths: Sequence[Path]) -> Iterable[Path]:
             raise UsageError(f"{path}: no such file; name a task document or a folder of them")
 
 
-def _proof_problems(file: Path, catalogue: Catalogue, project: Project) -> list[str]:
+def _prove(file: Path, catalogue: Catalogue, project: Project) -> Proof:
     from crab.run.build import load_kind
     from crab.testing.subtask import prove_task
 
@@ -80,8 +87,18 @@ def _proof_problems(file: Path, catalogue: Catalogue, project: Project) -> list[
         role: load_kind(project, kind).provider().start({}) for role, kind in composed.task.environments.items()
     }
     try:
-        proof = prove_task(composed, environments)
+        return prove_task(composed, environments)
     finally:
         for environment in environments.values():
             environment.close()
-    return [f"{finding.name}: {finding.detail}" for finding in proof.findings if not finding.ok]
+
+
+def _count(proof: Proof) -> str:
+    """Says how much was tried, and how much of it is as it should be."""
+    misses = [finding for finding in proof.findings if finding.name.startswith("near_miss ")]
+    rules = [finding for finding in proof.findings if finding not in misses]
+    return f"{_of(rules)} rules kept, {_of(misses)} near misses refused"
+
+
+def _of(findings: Sequence[Finding]) -> str:
+    return f"{sum(finding.ok for finding in findings)}/{len(findings)}"
