@@ -226,6 +226,18 @@ def test_a_folder_with_more_is_false_where_the_set_counts(
     assert verdict(folder_still_holds, probes, path=FOLDER, files=DIGESTS) is True
 
 
+@pytest.mark.parametrize("change", TOO_MUCH.values(), ids=TOO_MUCH)
+def test_what_is_too_much_counts_in_whatever_order_it_is_listed(home: Path, change: Callable[[Path], object]) -> None:
+    """A folder lists its oldest or its newest first; what is too much is found when it was there before the files."""
+    folder = home / "kept"
+    folder.mkdir()
+    change(folder)
+    for name, content in FILES.items():
+        (folder / name).write_bytes(content.encode())
+
+    assert verdict(folder_holds_exactly, HomeProbes(home), path=FOLDER, files=DIGESTS) is False
+
+
 @pytest.mark.parametrize("leave", WRONG_FILES.values(), ids=WRONG_FILES)
 def test_what_is_no_folder_is_false(home: Path, leave: Callable[[Path], object]) -> None:
     """Whatever lies where the folder should be (an empty folder holds too little)."""
