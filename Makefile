@@ -16,7 +16,8 @@ DEMO_SUITE ?= benchmark/suites/first_light.toml
 DEMO_AGENTS ?= oracle
 DEMO_OUT := runs/demo
 
-# Extra arguments for pytest, such as PYTEST_ARGS="-k loading".
+# Tests mostly wait for desktops, so they run side by side, a file at a time. PYTEST_ARGS="-k loading" narrows them.
+JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
 
 # Nothing outside this repository steers Python, and uv never fetches one.
@@ -39,7 +40,7 @@ demo: $(STAMPS)/runtime-python ## Install what running needs, run a small suite,
 	@$(BIN)/crab run --suite $(DEMO_SUITE) --agent $(DEMO_AGENTS) --out $(DEMO_OUT)
 
 test: setup check ## Run every check and every test
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
 
 check: setup ## Check style, types and architecture
 	@$(BIN)/ruff check --quiet
