@@ -195,12 +195,19 @@ LACKING = {
 }
 """Folders in which a wanted file is not as it should be."""
 
+
+def data_in(name: str) -> Callable[[Path], object]:
+    """Leaves one more file."""
+    return lambda folder: (folder / name).write_bytes(b"x")
+
+
 TOO_MUCH = {
     "decoy_too": lambda folder: (folder / "b.MD").write_bytes(b"x"),
     "hidden_file_too": lambda folder: (folder / ".a.md").write_bytes(b"x"),
     "folder_too": lambda folder: (folder / "old.md").mkdir(),
     "pipe_too": lambda folder: os.mkfifo(folder / "p"),
     "name_that_is_no_text_too": lambda folder: Path(os.fsdecode(os.fsencode(folder) + b"/\xff")).touch(),
+    **{f"{name}_too": data_in(name) for name in ("0", "z", "a one.md~", "~", "Ä.md", "c.md", "d.md", "e.md")},
     "many_too": lambda folder: [(folder / f"{number}.txt").touch() for number in range(300)],
 }
 """Folders in which the wanted files are right, but not alone."""
