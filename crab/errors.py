@@ -17,16 +17,21 @@
     │   │   ├── WrongEnvironment
     │   │   ├── InvalidArguments
     │   │   └── MalformedCall
-    │   └── ActionFailed          a call that was executed, and the device answered no
+    │   ├── ActionFailed          a call that was executed, and the device answered no
+    │   └── ContextExceeded       an agent's request is longer than its model can read
     └── InfrastructureError       the machinery broke; never an agent's failure
         ├── ProviderUnavailable   a device cannot be started here
         ├── EnvironmentFailure    a started device died or stopped answering
         ├── ProbeFailure          a probe could not be answered
         │   └── DeadlineExceeded
-        └── RemoteError           the wire between client and server
-            ├── Unreachable
-            ├── HandshakeRefused
-            └── RequestRejected
+        ├── RemoteError           the wire between client and server
+        │   ├── Unreachable
+        │   ├── HandshakeRefused
+        │   └── RequestRejected
+        └── ModelError            a language model did not answer
+            ├── RateLimited       it asked to wait, and kept asking
+            ├── ModelUnavailable  server error, dropped or unreadable answer, time-out
+            └── ModelRejected     asking again is no use: key, model name, parameters, quota
 """
 
 from __future__ import annotations
@@ -106,6 +111,10 @@ class ActionFailed(AgentFault):
     """Raised when a valid action was executed and the device answered no, e.g. no such application."""
 
 
+class ContextExceeded(AgentFault):
+    """Raised when an agent's request is longer than its model can read; the agent has to keep its history short."""
+
+
 class InfrastructureError(CrabError):
     """Raised when the machinery broke; a trial that ends by it is invalid, never failed.
 
@@ -150,3 +159,29 @@ class HandshakeRefused(RemoteError):
 
 class RequestRejected(RemoteError):
     """Raised when the server refuses a request: too large, unknown verb, wrong Host or Origin."""
+
+
+class ModelError(InfrastructureError):
+    """Raised when a language model did not answer, which is not the doing of the agent that asked it.
+
+    Args:
+        message: What happened, and where.
+        fix: What a person can do about it.
+        retry_after: Seconds the endpoint asks to wait; None when it does not say.
+    """
+
+    def __init__(self, message: str, *, fix: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, fix=fix)
+        self.retry_after = retry_after
+
+
+class RateLimited(ModelError):
+    """Raised when a model's endpoint asks to wait."""
+
+
+class ModelUnavailable(ModelError):
+    """Raised when a model's endpoint failed in a way that may pass: server error, dropped connection, time-out."""
+
+
+class ModelRejected(ModelError):
+    """Raised when a model's endpoint refuses what every request would repeat: key, model name, parameters, quota."""

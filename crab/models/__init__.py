@@ -1,0 +1,1 @@
+"""Chat models behind one request and one response, whoever serves them."""
