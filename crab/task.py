@@ -174,6 +174,9 @@ class Subtask:
         output: What it leaves for the next subtask, or None.
         extra_actions: Names of further actions to enable, by role.
         tags: Words to select by.
+        clause: The description once more for tasks of several subtasks, or empty: an imperative clause without capital
+            and full stop, whose blanks stand where a quoted value and a noun phrase both read well
+            (``submit {text} as your answer``).
     """
 
     id: str
@@ -189,6 +192,7 @@ class Subtask:
     output: Output | None = None
     extra_actions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    clause: str = ""
 
     def __post_init__(self) -> None:
         if not self.id.isidentifier() or self.version < 1:
@@ -196,7 +200,7 @@ class Subtask:
         names = [parameter.name for parameter in self.parameters]
         if len(set(names)) != len(names):
             raise DefinitionError(f"subtask {self.id}: two parameters share a name: {names}")
-        for text in (self.description, self.output.phrase if self.output else ""):
+        for text in (self.description, self.clause, self.output.phrase if self.output else ""):
             for blank in _blanks(f"subtask {self.id}", text):
                 if blank not in names:
                     raise DefinitionError(f"subtask {self.id}: {{{blank}}} in its text is no parameter of {names}")

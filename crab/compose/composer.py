@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from crab.compose.document import Link, SubtaskDocument, TaskDocument
+from crab.compose.matching import check_link
 from crab.errors import CompositionError, DefinitionError
 from crab.graph import union
 from crab.task import Needs, SetupCall, Subtask, Task
@@ -59,7 +60,7 @@ class Catalogue:
             if self._subtasks.setdefault(subtask.reference, subtask) is not subtask:
                 raise CompositionError(f"two subtasks are called {subtask.reference}; give one another id or version")
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Subtask]:
         """Iterates over the subtasks, sorted by reference."""
         return iter([self._subtasks[reference] for reference in sorted(self._subtasks)])
 
@@ -78,6 +79,15 @@ class Catalogue:
             hint = f"did you mean {near[0]}?" if near else f"known are: {', '.join(sorted(self._subtasks)) or 'none'}"
             raise CompositionError(f"no subtask {reference}; {hint}")
         return self._subtasks[reference]
+
+    def find(self, name: str) -> Subtask:
+        """Returns a subtask by reference, or by id alone: then it is the newest version.
+
+        Raises:
+            CompositionError: There is none; near names are suggested.
+        """
+        versions = [subtask for subtask in self._subtasks.values() if subtask.id == name]
+        return max(versions, key=lambda subtask: subtask.version) if versions else self.get(name)
 
 
 def compose(document: TaskDocument, catalogue: Catalogue) -> ComposedTask:
@@ -129,6 +139,17 @@ def _compose(document: TaskDocument, catalogue: Catalogue) -> ComposedTask:
         family=document.family or ordered[-1].subtask.id,
     )
     return ComposedTask(task, ordered, document)
+
+
+def predecessors(document: TaskDocument) -> dict[str, tuple[str, ...]]:
+    """Returns, for each part in the document's order, the ids of those that come directly before it.
+
+    Raises:
+        CompositionError: A link or ``after`` names a part that is not there.
+    """
+    before = _before(document, {part.id: part for part in document.subtasks})
+    rank = {id: index for index, id in enumerate(before)}
+    return {id: tuple(sorted(earlier, key=rank.__getitem__)) for id, earlier in before.items()}
 
 
 def _before(document: TaskDocument, parts: Mapping[str, SubtaskDocument]) -> dict[str, dict[str, None]]:
@@ -188,14 +209,7 @@ def _value(part: SubtaskDocument, subtask: Subtask, name: str, value: Any, earli
     if not isinstance(value, Link):
         return value
     source = earlier[value.source]
-    output = source.subtask.output
-    parameter = next((parameter for parameter in subtask.parameters if parameter.name == name), None)
-    if output is None:
-        raise CompositionError(f"subtask {part.id}: {name} comes from {source.id!r}, which has no output")
-    if parameter is not None and parameter.type.name != output.type.name:
-        raise CompositionError(
-            f"subtask {part.id}: {name} wants a {parameter.type.name}, {source.id!r} gives a {output.type.name}"
-        )
+    output = check_link(part.id, subtask, name, source.id, source.subtask)
     return output.value(source.values)
 
 

@@ -140,6 +140,8 @@ def description_names_its_blanks(subtask: Subtask) -> None:
     """The description names the value of every parameter, so that the task can be done from its words."""
     values = subtask.draw(0)
     require_named(subtask.describe(values), values)
+    if subtask.clause:
+        require_named(subtask.clause.format_map(values), values)
 
 
 def output_has_its_type(subtask: Subtask) -> None:

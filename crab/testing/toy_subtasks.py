@@ -95,6 +95,7 @@ WRITE_NOTE = Subtask(
     ),
     needs={"desktop": Needs(probes=("note", "application"), roles=("text_editor",))},
     output=Output(TEXT, 'the text of the note "{name}"', lambda values: values["text"]),
+    clause="save a note called {name} that holds {text} on the desktop",
 )
 
 
@@ -131,6 +132,7 @@ SEND_MESSAGE = Subtask(
     ),
     needs={"phone": Needs(probes=("sent_messages", "application"), roles=("messages",))},
     output=Output(TEXT, "the message", lambda values: values["text"]),
+    clause="send {text} as a message to {number} from the phone",
 )
 
 

@@ -39,6 +39,7 @@ SUBMIT_TEXT = Subtask(
         NearMiss("not_submitted", "text_submitted", _submit_nothing),
     ),
     tags=("answer",),
+    clause="submit {text} as your answer, letter for letter",
 )
 """Submit a text that is given.
 

@@ -118,6 +118,7 @@ SET_WALLPAPER = Subtask(
     setup=_setup,
     needs={DESKTOP: Needs(probes=("windows", "setting", "file_hash"), roles=("file_manager",))},
     tags=("file_manager", "settings", "pictures"),
+    clause="make {picture} the wallpaper of the desktop",
 )
 """Set the wallpaper.
 

@@ -193,6 +193,9 @@ COPY_BY_EXTENSION = Subtask(
     needs={DESKTOP: Needs(probes=("focused_window", "file_stat", "file_list", "file_hash"), roles=("file_manager",))},
     output=Output(FOLDER_PATH, "the folder {target}", lambda values: values["target"]),
     tags=("file_manager", "files"),
+    clause="create the new folder {target} and copy into it every file of {source} whose name ends in a dot and "
+    "{extension}, in exactly these letters, while folders, hidden files and all other files stay out and the originals "
+    "stay where they are",
 )
 """Copy the files with one extension into a new folder.
 

@@ -111,6 +111,8 @@ WRITE_WITH_VIM = Subtask(
     needs={DESKTOP: Needs(probes=("focused_window", "processes", "file_read"), roles=("terminal",))},
     output=Output(FILE_PATH, "the file {name} in {folder}", lambda values: f"{values['folder']}/{values['name']}"),
     tags=("terminal", "writing"),
+    clause="in a terminal, use the editor Vim (command: vi) to write a new file named {name} in {folder}, with {text} "
+    "as its single line, save it and leave Vim",
 )
 """Write one line into a new file with Vim.
 
@@ -182,6 +184,7 @@ SHOW_FILE = Subtask(
     needs={DESKTOP: Needs(probes=("focused_window", "accessibility"), roles=("terminal",))},
     output=Output(TEXT, "the last line of {file}", lambda values: slip(values["file"])[-1]),
     tags=("terminal", "reading"),
+    clause="open a terminal and print the whole of {file} in it, so that its lines can be read there as they are",
 )
 """Show a file in a terminal.
 

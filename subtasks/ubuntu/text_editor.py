@@ -132,6 +132,8 @@ ADD_LINE = Subtask(
     needs={DESKTOP: Needs(probes=("focused_window", "file_read"), roles=("text_editor",))},
     output=Output(TEXT, "the new last line of {file}", lambda values: values["line"]),
     tags=("text_editor", "writing"),
+    clause="open {file} in the text editor, add {line} as a new last line and save the file, while the lines that are "
+    "there stay as they are",
 )
 """Add a line at the end of a file with the text editor.
 
