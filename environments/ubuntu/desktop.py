@@ -13,6 +13,7 @@ from environments.ubuntu.accessibility import AccessibilityReader
 from environments.ubuntu.files import AGENT_HOME, HomeFiles
 from environments.ubuntu.recorder import Recorder
 from environments.ubuntu.session.handle import Application, Session, SessionHandle
+from environments.ubuntu.warden import MEMORY, Warden
 from environments.ubuntu.x11.barrier import FocusBarrier
 from environments.ubuntu.x11.clipboard import Clipboard
 from environments.ubuntu.x11.connection import Connection
@@ -21,6 +22,7 @@ from environments.ubuntu.x11.keymap import Keymap
 from environments.ubuntu.x11.pointer import Pointer
 from environments.ubuntu.x11.screen import SETTLE_CAP_SECONDS, Screen
 from environments.ubuntu.x11.typist import Typist
+from environments.ubuntu.x11.watch import Watch
 from environments.ubuntu.x11.windows import Window, Windows
 
 _WINDOW_SECONDS = 15.0
@@ -46,6 +48,7 @@ class Controls:
         clipboard: The clipboard.
         files: The agent's HOME.
         accessibility: The accessibility tree.
+        warden: Keeps the agent's programs within their limits.
     """
 
     handle: SessionHandle
@@ -60,6 +63,7 @@ class Controls:
     clipboard: Clipboard
     files: HomeFiles
     accessibility: AccessibilityReader
+    warden: Warden
 
     def close(self) -> None:
         """Closes every connection."""
@@ -68,6 +72,7 @@ class Controls:
         self.accessibility.close()
         self.screen.close()
         self.connection.close()
+        self.warden.close()
 
 
 class Desktop:
@@ -75,10 +80,12 @@ class Desktop:
 
     Args:
         session: Starts the desktop; closed with this device.
+        memory: Bytes that all programs of the agent's world together may use; beyond, the largest is ended.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, memory: int = MEMORY) -> None:
         self._session = session
+        self._memory = memory
         self._controls: Controls | None = None
         self._began = 0.0
 
@@ -233,9 +240,10 @@ class Desktop:
         return False
 
     def _bind(self, handle: SessionHandle) -> Controls:
-        connection = Connection(handle.display, handle.xauthority)
+        watch = Watch()
+        connection = Connection(handle.display, handle.xauthority, watch)
         keymap, barrier = Keymap(connection), FocusBarrier(connection)
-        screen = Screen(handle.display, handle.xauthority, handle.screen)
+        screen = Screen(handle.display, handle.xauthority, handle.screen, watch)
         return Controls(
             handle=handle,
             connection=connection,
@@ -246,9 +254,10 @@ class Desktop:
             screen=screen,
             recorder=Recorder(screen, self._clock),
             windows=Windows(connection),
-            clipboard=Clipboard(handle.display, handle.xauthority),
+            clipboard=Clipboard(handle.display, handle.xauthority, watch),
             files=HomeFiles(handle.home),
             accessibility=AccessibilityReader(handle.dbus_address),
+            warden=Warden(handle.root_pid, watch, self._memory, walled=_walled(handle.root_pid)),
         )
 
     def _unbind(self) -> None:

@@ -44,6 +44,19 @@ def processes_below(root_pid: int) -> tuple[Process, ...]:
     Args:
         root_pid: Process id as this process sees it.
     """
+    running, now = _running_below(root_pid), _uptime()
+    return tuple(
+        Process(_inner_pid(found.pid), found.name, _argv(found.pid), round(max(0.0, now - found.started), 2))
+        for found in running
+    )
+
+
+def numbers_below(root_pid: int) -> tuple[int, ...]:
+    """Returns the process ids, as this process sees them, of what `processes_below` returns, in the same order."""
+    return tuple(found.pid for found in _running_below(root_pid))
+
+
+def _running_below(root_pid: int) -> list[_Stat]:
     known = {found.pid: found for found in _all_stats()}
     children: dict[int, list[int]] = {}
     for found in known.values():
@@ -54,13 +67,9 @@ def processes_below(root_pid: int) -> tuple[Process, ...]:
         pid = pending.pop()
         below.append(known[pid])
         pending.extend(children.get(pid, ()))
-    now = _uptime()
     running = [found for found in below if found.state not in ("Z", "X")]
     running.sort(key=lambda found: (found.started, found.pid))
-    return tuple(
-        Process(_inner_pid(found.pid), found.name, _argv(found.pid), round(max(0.0, now - found.started), 2))
-        for found in running
-    )
+    return running
 
 
 def _all_stats() -> Iterable[_Stat]:

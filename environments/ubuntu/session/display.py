@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import secrets
 import select
 import socket
@@ -20,6 +21,8 @@ SOCKETS = Path("/tmp/.X11-unix")  # noqa: S108 - the X protocol's fixed place
 _LOCAL, _WILD = 256, 65535
 _PROTOCOL = b"MIT-MAGIC-COOKIE-1"
 _DOTS_PER_INCH = 96
+# Pictures and properties of the agent's programs live in this process: beyond this they get an error in its place.
+_MEMORY = 1 << 30
 
 
 class XServer:
@@ -78,6 +81,7 @@ class XServer:
             raise ProviderUnavailable("Xvfb is not installed, so there is no screen", fix="apt install xvfb") from None
         finally:
             os.close(writer)
+        resource.prlimit(self._process.pid, resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
 
     def wait_ready(self, seconds: float) -> str:
         """Wait until the server accepts clients, write the final cookie file and return the display (``":0"``).

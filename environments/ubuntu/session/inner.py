@@ -9,14 +9,14 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 from crab.errors import EnvironmentFailure, ProviderUnavailable
-from environments.ubuntu.sandbox.bubblewrap import InnerWorld, inner_options, limited
+from environments.ubuntu.sandbox import seccomp
+from environments.ubuntu.sandbox.bubblewrap import SEARCH_PATH, InnerWorld, inner_options, limited
 from environments.ubuntu.sandbox.launch import KEEPER
 
 # First program of the world: starts what it is told on standard input, as a count and then that many words, one a
@@ -48,7 +48,7 @@ class Inner:
         self._isolation = isolation
         self._top: subprocess.Popen[bytes] | None = None
         self._requests: IO[bytes] | None = None
-        self._errors: IO[bytes] | None = None
+        self._errors = -1
         self.root_pid = 0
 
     def start(self, world: InnerWorld) -> None:
@@ -58,12 +58,17 @@ class Inner:
             ProviderUnavailable: bubblewrap is not installed.
             EnvironmentFailure: The sandbox could not be set up; the message carries bubblewrap's own words.
         """
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
+        # Anybody inside can write to the first process's standard error, so it is a pipe: that takes no room, and one
+        # that is full must not hold up who writes.
+        self._errors, errors = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         starter = ["sh", "-c", _STARTER]
-        if self._isolation == "bubblewrap":
-            self._start_sandbox(starter, world)
-        else:
-            self._start_tree(starter, world)
+        try:
+            if self._isolation == "bubblewrap":
+                self._start_sandbox(starter, world, errors)
+            else:
+                self._start_tree(starter, world, errors)
+        finally:
+            os.close(errors)
 
     def spawn(self, argv: Sequence[str]) -> None:
         """Start a program with the world's user, HOME, display and session bus; no shell sees its words.
@@ -108,29 +113,32 @@ class Inner:
             except subprocess.TimeoutExpired:
                 self._top.kill()
                 self._top.wait()
-        if self._errors is not None:
-            self._errors.close()
-        self._top, self._requests, self._errors, self.root_pid = None, None, None, 0
+        if self._errors >= 0:
+            os.close(self._errors)
+        self._top, self._requests, self._errors, self.root_pid = None, None, -1, 0
 
-    def _start_sandbox(self, starter: Sequence[str], world: InnerWorld) -> None:
+    def _start_sandbox(self, starter: Sequence[str], world: InnerWorld, errors: int) -> None:
         reader, writer = os.pipe()
-        options = os.memfd_create("options")
-        os.write(options, "".join(f"{word}\0" for word in inner_options(world, info_fd=writer)).encode())
-        os.lseek(options, 0, os.SEEK_SET)
+        refused = seccomp.program()
+        filters = () if refused is None else (_in_memory("filter", refused),)
+        words = [*inner_options(world, info_fd=writer), *_seccomp(filters)]
+        options = _in_memory("options", "".join(f"{word}\0" for word in words).encode())
         try:
             self._top = subprocess.Popen(
                 ["bwrap", "--args", str(options), "--", *limited(starter, world.limits)],  # noqa: S607 - from PATH
                 stdin=subprocess.PIPE,
-                stdout=self._errors,
-                stderr=self._errors,
-                pass_fds=(writer, options),
+                stdout=errors,
+                stderr=errors,
+                pass_fds=(writer, options, *filters),
+                # The world's first process is bubblewrap itself, whose environment anybody inside can read.
+                env={"PATH": SEARCH_PATH},
                 start_new_session=True,
             )
         except FileNotFoundError:
             raise ProviderUnavailable("bubblewrap is not installed", fix="apt install bubblewrap") from None
         finally:
-            os.close(writer)
-            os.close(options)
+            for number in (writer, options, *filters):
+                os.close(number)
         self._requests = self._top.stdin
         try:
             self.root_pid = self._read_root_pid(reader, 10.0)
@@ -150,15 +158,15 @@ class Inner:
             text += chunk
         return int(json.loads(text)["child-pid"])
 
-    def _start_tree(self, starter: Sequence[str], world: InnerWorld) -> None:
+    def _start_tree(self, starter: Sequence[str], world: InnerWorld, errors: int) -> None:
         reader, writer = os.pipe()
         self._requests = os.fdopen(writer, "wb")
         try:
             self._top = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(KEEPER)],
                 stdin=subprocess.PIPE,
-                stdout=self._errors,
-                stderr=self._errors,
+                stdout=errors,
+                stderr=errors,
                 pass_fds=(reader,),
                 cwd=world.home,
                 start_new_session=True,
@@ -180,9 +188,22 @@ class Inner:
         self.root_pid = self._top.pid
 
     def _last_words(self) -> str:
-        if self._errors is None:
+        try:
+            return os.read(self._errors, 2000).decode(errors="replace").strip()
+        except BlockingIOError:
             return ""
-        return os.pread(self._errors.fileno(), 2000, 0).decode(errors="replace").strip()
+
+
+def _seccomp(filters: Sequence[int]) -> list[str]:
+    return [word for number in filters for word in ("--seccomp", str(number))]
+
+
+def _in_memory(name: str, content: bytes) -> int:
+    """A descriptor of a file without a place that holds ``content``, to be read from its beginning."""
+    descriptor = os.memfd_create(name)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def descendants(root: int) -> Mapping[int, tuple[str, str]]:

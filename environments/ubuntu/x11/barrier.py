@@ -14,6 +14,7 @@ _ANSWER_SECONDS = 2.0
 _BLIND_SECONDS = 0.05
 _POLL_SECONDS = 0.002
 _MOST_ANCESTORS = 16
+_MOST_PROTOCOLS = 64
 
 
 class FocusBarrier:
@@ -88,7 +89,7 @@ def _focused_participant(display: Any, protocols: int, ping: int) -> Any:
         for _ in range(_MOST_ANCESTORS):
             if isinstance(window, int) or window.id == display.screen().root.id:
                 return None
-            listed = window.get_full_property(protocols, 0)
+            listed = window.get_property(protocols, 0, 0, _MOST_PROTOCOLS)
             if listed is not None and listed.format == 32 and ping in listed.value:
                 return window
             window = window.query_tree().parent

@@ -11,6 +11,7 @@ from typing import Any
 
 from crab.errors import EnvironmentFailure, InvalidArguments
 from environments.ubuntu.x11.connection import await_event, lost_errors, open_display
+from environments.ubuntu.x11.watch import Watch
 
 READ_SECONDS = 1.0
 """How long a clipboard owner may take to hand over its text."""
@@ -36,11 +37,13 @@ class Clipboard:
     Args:
         name: The display, such as ``":1"``.
         xauthority: Its cookie file.
+        watch: Times every call.
     """
 
-    def __init__(self, name: str, xauthority: Path) -> None:
+    def __init__(self, name: str, xauthority: Path, watch: Watch | None = None) -> None:
         self._name = name
         self._xauthority = xauthority
+        self._watch = watch or Watch()
         self._owner: _Owner | None = None
 
     def read(self, seconds: float = READ_SECONDS, limit: int = READ_LIMIT) -> str | None:
@@ -58,16 +61,17 @@ class Clipboard:
             EnvironmentFailure: The display is gone.
         """
         deadline = time.monotonic() + seconds
-        # A connection of its own: answers that come too late die with it.
-        display = open_display(self._name, self._xauthority)
-        try:
-            return _Reader(display, deadline, limit).read()
-        except lost_errors():
-            # Cut by a program on the display; the clipboard has been read as far as it could be.
-            return None
-        finally:
-            with suppress(*lost_errors()):
-                display.close()
+        with self._watch:
+            # A connection of its own: answers that come too late die with it.
+            display = open_display(self._name, self._xauthority)
+            try:
+                return _Reader(display, deadline, limit).read()
+            except lost_errors():
+                # Cut by a program on the display; the clipboard has been read as far as it could be.
+                return None
+            finally:
+                with suppress(*lost_errors()):
+                    display.close()
 
     def write(self, text: str) -> None:
         """Puts a text on the clipboard, where it stays until another program takes the clipboard over.
@@ -79,7 +83,8 @@ class Clipboard:
         data = text.encode("utf-8", "replace")
         if len(data) > WRITE_LIMIT:
             raise InvalidArguments(f"the clipboard takes at most {WRITE_LIMIT} bytes, the text has {len(data)}")
-        previous, self._owner = self._owner, _Owner(open_display(self._name, self._xauthority), data)
+        with self._watch:
+            previous, self._owner = self._owner, _Owner(open_display(self._name, self._xauthority), data)
         if previous is not None:
             previous.close()
 

@@ -15,10 +15,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from crab.errors import EnvironmentFailure
+from environments.ubuntu.x11.watch import Watch
 
 T = TypeVar("T")
 
 _COOKIE_LOCK = threading.Lock()
+
+PERSISTENCE = 9.0
+"""Seconds for which a connection that is cut again and again is opened anew before it counts as gone for good."""
+
+_RETRY_SECONDS = 0.02
 
 
 @contextmanager
@@ -44,15 +50,29 @@ def cookie(xauthority: Path) -> Iterator[None]:
 
 
 def open_display(name: str, xauthority: Path) -> Any:
-    """Returns a new ``Xlib.display.Display``.
+    """Returns a new ``Xlib.display.Display``; one that is cut while it opens is tried again.
 
     Args:
         name: Such as ``":1"``.
         xauthority: Cookie file; see `cookie`.
 
     Raises:
-        EnvironmentFailure: The display does not exist or refuses the cookie.
+        EnvironmentFailure: The display does not exist, refuses the cookie, or cuts every connection for 9 s.
     """
+    from Xlib import error
+
+    deadline = time.monotonic() + PERSISTENCE
+    while True:
+        try:
+            return _open_once(name, xauthority)
+        except error.ConnectionClosedError as trouble:
+            traceback.clear_frames(trouble.__traceback__)
+            if time.monotonic() > deadline:
+                raise EnvironmentFailure(f"X display {name} closes every connection: {trouble}") from trouble
+        time.sleep(_RETRY_SECONDS)
+
+
+def _open_once(name: str, xauthority: Path) -> Any:
     from Xlib import display, error
 
     with cookie(xauthority), warnings.catch_warnings():
@@ -60,7 +80,7 @@ def open_display(name: str, xauthority: Path) -> Any:
         warnings.simplefilter("ignore", ResourceWarning)
         try:
             opened = display.Display(name)
-        except (error.DisplayError, error.XauthError, error.ConnectionClosedError, OSError) as trouble:
+        except (error.DisplayError, error.XauthError, OSError) as trouble:
             traceback.clear_frames(trouble.__traceback__)
             raise EnvironmentFailure(
                 f"cannot connect to X display {name}: {trouble}",
@@ -89,6 +109,21 @@ def is_cut(display: Any) -> bool:
         return False
     except OSError:
         return True
+
+
+def exists(name: str) -> bool:
+    """Tells whether an X server listens at a display, answering or not."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        # Without waiting: a server that takes no connections for a while has a full line, but is there.
+        caller.setblocking(False)
+        number = name.partition(":")[2].partition(".")[0]
+        try:
+            caller.connect(f"/tmp/.X11-unix/X{number}")  # noqa: S108 - the X protocol's fixed place
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return True
 
 
 def await_event(display: Any, deadline: float | None = None, wake: int | None = None) -> bool:
@@ -121,11 +156,13 @@ class Connection:
     Args:
         name: The display, such as ``":1"``.
         xauthority: Its cookie file.
+        watch: Times every call.
     """
 
-    def __init__(self, name: str, xauthority: Path) -> None:
+    def __init__(self, name: str, xauthority: Path, watch: Watch | None = None) -> None:
         self.name = name
         self.xauthority = xauthority
+        self._watch = watch or Watch()
         self.lock = threading.RLock()
         self._display: Any = None
         self._atoms: dict[str, int] = {}
@@ -133,7 +170,7 @@ class Connection:
     def call(self, operation: Callable[[Any], T]) -> T:
         """Runs `operation` on the ``Xlib.display.Display`` and returns its result.
 
-        The operation must be small: when the connection turns out to be gone it runs a second time on a new one.
+        The operation must be small: when the connection turns out to be gone it runs again on a new one.
 
         Args:
             operation: Takes the open display. Exceptions other than a lost connection pass through.
@@ -141,19 +178,21 @@ class Connection:
         Raises:
             EnvironmentFailure: The display is gone for good.
         """
-        with self.lock:
-            display = self._open()
-            try:
-                return operation(display)
-            except lost_errors():
-                if not is_cut(display):
-                    raise
-                self._forget()
-            try:
-                return operation(self._open())
-            except lost_errors() as trouble:
-                self._forget()
-                raise EnvironmentFailure(f"X display {self.name} closed the connection twice: {trouble}") from trouble
+        deadline = time.monotonic() + PERSISTENCE
+        with self.lock, self._watch:
+            while True:
+                display = None
+                try:
+                    display = self._open()
+                    return operation(display)
+                except lost_errors() as trouble:
+                    if display is not None and not is_cut(display):
+                        raise
+                    self._forget()
+                    if time.monotonic() > deadline:
+                        raise EnvironmentFailure(
+                            f"X display {self.name} closes every connection: {trouble}"
+                        ) from trouble
 
     def atom(self, name: str) -> int:
         """Returns the atom of that name on this display."""

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from crab.errors import EnvironmentFailure
-from environments.ubuntu.x11.connection import cookie
+from environments.ubuntu.x11.connection import PERSISTENCE, cookie, exists
+from environments.ubuntu.x11.watch import Watch
 
 MEDIA_TYPE = "image/png"
 """What `Picture.png` encodes to."""
@@ -75,12 +76,14 @@ class Screen:
         name: The display, such as ``":1"``.
         xauthority: Its cookie file.
         size: Width and height in pixels.
+        watch: Times every call.
     """
 
-    def __init__(self, name: str, xauthority: Path, size: tuple[int, int]) -> None:
+    def __init__(self, name: str, xauthority: Path, size: tuple[int, int], watch: Watch | None = None) -> None:
         self._name = name
         self._xauthority = xauthority
         self._size = size
+        self._watch = watch or Watch()
         self._handle: Any = None
         self._lock = threading.Lock()
 
@@ -90,17 +93,19 @@ class Screen:
         Raises:
             EnvironmentFailure: The display is gone.
         """
-        with self._lock:
-            try:
-                return self._grab()
-            except _lost_errors():
-                # A program on the display may have cut the connection.
-                self._forget()
-            try:
-                return self._grab()
-            except _lost_errors() as trouble:
-                self._forget()
-                raise EnvironmentFailure(f"cannot grab the screen of X display {self._name}: {trouble}") from trouble
+        deadline = time.monotonic() + PERSISTENCE
+        with self._lock, self._watch:
+            while True:
+                try:
+                    return self._grab()
+                except _lost_errors() as trouble:
+                    # A program on the display may have cut the connection.
+                    self._forget()
+                    if time.monotonic() > deadline or not exists(self._name):
+                        raise EnvironmentFailure(
+                            f"cannot grab the screen of X display {self._name}: {trouble}"
+                        ) from trouble
+                time.sleep(_POLL_SECONDS)
 
     def settle(self, still: float = STILL_SECONDS, cap: float = SETTLE_CAP_SECONDS) -> Stillness:
         """Waits until the screen has stood still.

@@ -9,6 +9,7 @@ from environments.ubuntu.x11.connection import Connection
 
 _MOST_WINDOWS = 500
 _MOST_TEXT = 1024
+_MOST_WORD = 100
 _ANY_TYPE = 0
 _ATOM_WM_NAME, _ATOM_WM_CLASS = 39, 67
 # Source indication of EWMH: the user's own wish, which is always granted; 1 would be an application's.
@@ -144,9 +145,9 @@ def _window_class(window: Any) -> str:
 def _kind(display: Any, atoms: list[int]) -> str:
     if not atoms:
         return "normal"
-    return str(display.get_atom_name(atoms[0])).removeprefix("_NET_WM_WINDOW_TYPE_").lower()
+    return str(display.get_atom_name(atoms[0]))[:_MOST_WORD].removeprefix("_NET_WM_WINDOW_TYPE_").lower()
 
 
 def _states(display: Any, atoms: list[int]) -> tuple[str, ...]:
-    names = (display.get_atom_name(atom) for atom in atoms[:32])
+    names = (str(display.get_atom_name(atom))[:_MOST_WORD] for atom in atoms[:32])
     return tuple(sorted(name.removeprefix("_NET_WM_STATE_").lower() for name in names))
