@@ -51,11 +51,14 @@ class Call:
         name: Name of the tool.
         arguments: JSON values by parameter.
         id: Unique within the decision; made up when empty.
+        problem: Why it is no call, where the agent could not read what its model sent: then it is refused as malformed
+            with these words, and the calls after it are left out.
     """
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,10 @@ class Usage:
         return self.input + self.cache_read + self.cache_write + self.output
 
 
+Fault = Literal["", "refusal", "cut_off", "no_answer"]
+"""Why a decision holds no call: no reason known, the model declined, ran out of output tokens, or said nothing."""
+
+
 @dataclass(frozen=True)
 class Decision:
     """What an agent wants done.
@@ -111,15 +118,21 @@ class Decision:
         calls: Carried out in order; an empty tuple is an invalid call, since it does nothing.
         messages: What was said and thought.
         usage: What it took.
+        fault: Why there is no call, which records tell apart; of no meaning where there is one.
     """
 
     calls: tuple[Call, ...]
     messages: tuple[Message, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    fault: Fault = ""
 
 
 class Agent(Protocol):
-    """Anything that decides. Made anew for each trial; every implementation passes ``crab.testing.agent``."""
+    """Anything that decides. Made anew for each trial; every implementation passes ``crab.testing.agent``.
+
+    A class whose decisions depend on more files than its own, such as prompts, may list their paths in a class
+    attribute ``files``: a run that is continued notices when they have changed.
+    """
 
     name: str
     """Readable; in records and tables."""

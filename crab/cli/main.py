@@ -29,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-tasks_app = typer.Typer(help="Look at tasks.", no_args_is_help=True, rich_markup_mode=None)
+tasks_app = typer.Typer(help="List, show, make and export tasks.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(tasks_app, name="tasks")
 
 ProjectOption = Annotated[
@@ -56,6 +56,9 @@ def run(
     option: Annotated[
         list[str] | None, typer.Option(help="ROLE.KEY=VALUE or KIND.KEY=VALUE: an option of the provider.")
     ] = None,
+    agent_option: Annotated[
+        list[str] | None, typer.Option(help="AGENT.KEY=VALUE: a setting of the agent, for example single.model=NAME.")
+    ] = None,
     accessibility: Annotated[
         bool, typer.Option("--accessibility", help="Show the accessibility tree (a privileged track).")
     ] = False,
@@ -81,6 +84,7 @@ def run(
         max_invalid=max_invalid,
         providers=provider or [],
         options=option or [],
+        agent_options=agent_option or [],
         accessibility=accessibility,
         frames_per_second=frames_per_second,
         report=report,
@@ -126,6 +130,74 @@ def tasks_graph(
     from crab.cli.tasks import graph_task
 
     graph_task(task, project, format)
+
+
+@tasks_app.command("generate")
+def tasks_generate(
+    template: Annotated[
+        list[str], typer.Option(help="Subtasks with commas, one after another; or a task document, for its structure.")
+    ],
+    seeds: Annotated[str, typer.Option(help="A count (10), a range (10-19), or several with commas.")],
+    out: Annotated[Path, typer.Option(help="Folder the documents are written to.")],
+    author: Annotated[str, typer.Option(help="Who stands for the documents.")] = "",
+    project: ProjectOption = None,
+) -> None:
+    """Make task documents from templates, with values from many seeds."""
+    from crab.cli.datasets import generate_command
+
+    generate_command(template, seeds, out, author, project)
+
+
+@tasks_app.command("export")
+def tasks_export(
+    tasks: Annotated[list[str] | None, typer.Argument(help="Task ids or files; all of the project.")] = None,
+    to: Annotated[str, typer.Option(help="dir, jsonl, or v0 (the form of CRAB v0).")] = "dir",
+    out: Annotated[Path | None, typer.Option(help="Folder; a file for jsonl.")] = None,
+    project: ProjectOption = None,
+) -> None:
+    """Write tasks as single files, as JSON lines, or in the form of CRAB v0."""
+    from crab.cli.datasets import export_command
+
+    export_command(tasks or [], to, out, project)
+
+
+@app.command("compose")
+def compose_task(
+    subtasks: Annotated[str | None, typer.Option(help="Subtasks with commas, each ID=SUBTASK or SUBTASK.")] = None,
+    link: Annotated[list[str] | None, typer.Option(help="B.PARAMETER=A: B takes what A leaves.")] = None,
+    after: Annotated[list[str] | None, typer.Option(help="B=A: B comes after A.")] = None,
+    value: Annotated[list[str] | None, typer.Option(help="A.PARAMETER=VALUE; drawn from the seed otherwise.")] = None,
+    role: Annotated[list[str] | None, typer.Option(help="A.ROLE=NAME: which device of the task A is about.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the values that are drawn.")] = 0,
+    id: Annotated[str, typer.Option(help="Of the task; made of its subtasks otherwise.")] = "",
+    description: Annotated[str, typer.Option(help="Own words; joined from the templates otherwise.")] = "",
+    describer: Annotated[
+        str | None, typer.Option(help="Import string of what drafts the description.", metavar="MODULE:OBJECT")
+    ] = None,
+    author: Annotated[str, typer.Option(help="Who stands for the document.")] = "",
+    family: Annotated[str, typer.Option(help="Cluster for statistics; the last subtask otherwise.")] = "",
+    out: Annotated[Path | None, typer.Option(help="Folder or .json file; printed otherwise.")] = None,
+    project: ProjectOption = None,
+) -> None:
+    """Compose a task document from subtasks; without flags on a terminal, by questions."""
+    from crab.cli.compose import ComposeRequest, compose_command
+
+    request = ComposeRequest(
+        subtasks=subtasks,
+        links=link or [],
+        after=after or [],
+        values=value or [],
+        roles=role or [],
+        seed=seed,
+        id=id,
+        description=description,
+        describer=describer,
+        author=author,
+        family=family,
+        out=out,
+        project=project,
+    )
+    compose_command(request)
 
 
 @app.command()

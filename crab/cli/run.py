@@ -14,9 +14,12 @@ from crab.errors import UsageError
 from crab.loading import find_project
 from crab.observation import ACCESSIBILITY_TRACK
 from crab.record.schema import LimitsSpec, Result
-from crab.run.build import RunOptions, load_tasks, make_spec
+from crab.run.build import RunOptions, agent_name, build_agent, load_tasks, make_spec
 from crab.run.lock import make_lock
 from crab.run.suite import Suite, collect_results
+
+SECRETS = ("api_key", "apikey", "password", "secret", "_token")
+"""Settings of agents that end like this would hold a secret."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class RunRequest:
     max_invalid: int
     providers: Sequence[str]
     options: Sequence[str]
+    agent_options: Sequence[str]
     accessibility: bool
     frames_per_second: float | None
     report: bool
@@ -61,6 +65,9 @@ def run_command(request: RunRequest) -> int:
         for seed in range(request.seeds)
     ]
     specs = [spec for spec, _ in trials]
+    # An agent that refuses its settings does so before anything is written or started.
+    for spec, task in {spec.agent.reference: (spec, task) for spec, task in trials}.values():
+        build_agent(project, spec.agent, task).close()
     # Colours and width follow the terminal; a pipe gets plain lines.
     console = Console()
     suite = Suite(
@@ -102,7 +109,7 @@ def run_options(request: RunRequest) -> RunOptions:
     """Reads the options of a request.
 
     Raises:
-        UsageError: A ``NAME=VALUE`` is not of that form.
+        UsageError: A ``NAME=VALUE`` is not of that form, or an agent cannot have it.
     """
     provider_options: dict[str, dict[str, Any]] = {}
     for name, value in assignments(request.options, "--option").items():
@@ -114,9 +121,36 @@ def run_options(request: RunRequest) -> RunOptions:
         limits=LimitsSpec(actions=request.max_actions, seconds=request.max_seconds, invalid_calls=request.max_invalid),
         providers=assignments(request.providers, "--provider"),
         provider_options=provider_options,
+        agent_settings=agent_settings(request),
         tracks=(ACCESSIBILITY_TRACK,) if request.accessibility else (),
         frames_per_second=request.frames_per_second,
     )
+
+
+def agent_settings(request: RunRequest) -> dict[str, dict[str, Any]]:
+    """Reads the settings of a request's agents, by agent id.
+
+    Raises:
+        UsageError: One is not of the form ``AGENT.KEY=VALUE``, names an agent that does not run, or looks like a
+            secret, which settings must not be: they are recorded.
+    """
+    running = [agent_name(agent.strip()) for agent in request.agents]
+    found: dict[str, dict[str, Any]] = {}
+    for text in request.agent_options:
+        # What is refused is not repeated behind the equals sign, where a key may stand.
+        name, equals, value = text.partition("=")
+        owner, dot, key = name.partition(".")
+        if not (equals and dot and key):
+            raise UsageError(f"--agent-option {name}: write AGENT.KEY=VALUE")
+        if owner not in running:
+            raise UsageError(f"--agent-option {name}: no such agent runs here; there is: {', '.join(running)}")
+        if key.lower().endswith(SECRETS):
+            raise UsageError(
+                f"--agent-option {name}: settings are recorded, so they hold no secret; "
+                f"put it into an environment variable and name that, for example {owner}.api_key_env=NAME"
+            )
+        found.setdefault(owner, {})[key] = literal(value)
+    return found
 
 
 def assignments(texts: Iterable[str], option: str) -> dict[str, str]:

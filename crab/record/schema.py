@@ -32,7 +32,8 @@ EVENT_FIELDS: dict[str, tuple[str, ...]] = {
     # usage {"input", "cache_read", "cache_write", "output", "reasoning", "cost", "model_calls"}.
     "decision": ("turn", "messages", "calls", "usage", "seconds"),
     # A call that was refused; `reason` is one of unknown_action, wrong_environment, invalid_arguments,
-    # malformed_call, or skipped (an earlier call of the turn was refused).
+    # malformed_call, skipped (an earlier call of the turn was refused), or, where the whole decision held no call:
+    # refusal, cut_off, no_answer.
     "invalid_call": ("turn", "call", "name", "reason", "message"),
     # An executed call; `step` counts from 1; `counted` is false for root's `complete`.
     "action": (

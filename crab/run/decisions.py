@@ -6,10 +6,18 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
-from crab.agent import Decision, Message, Usage
-from crab.errors import DefinitionError
+from crab.agent import Decision, Fault, Message, Usage
+from crab.errors import DefinitionError, MalformedCall
+
+NO_CALL: Mapping[Fault, str] = {
+    "": "the decision holds no call; call a tool, or complete to end the task",
+    "refusal": "the answer was a refusal and held no call; call a tool, or declare_infeasible to give up",
+    "cut_off": "the answer was cut off before it held a call; answer more briefly, and call a tool",
+    "no_answer": "the answer was empty; call a tool, or complete to end the task",
+}
+"""What an agent is told whose decision holds no call, by the reason it gives."""
 
 
 def checked_decision(decision: object) -> Decision:
@@ -33,7 +41,16 @@ def checked_decision(decision: object) -> Decision:
         value = getattr(usage, field.name)
         if not _is_amount(value, fraction=field.name == "cost"):
             raise DefinitionError(f"the decision's usage.{field.name} is {value!r}; it is a number of at least 0")
+    if decision.fault not in get_args(Fault):
+        raise DefinitionError(f"the decision's fault is {decision.fault!r}; it is one of {get_args(Fault)}")
     return decision
+
+
+def no_call(fault: Fault) -> MalformedCall:
+    """Returns the refusal of a decision without a call, recorded under the reason the agent gives."""
+    refusal = MalformedCall(NO_CALL[fault])
+    refusal.reason = fault or MalformedCall.reason
+    return refusal
 
 
 def call_id(call: object, number: int) -> str:

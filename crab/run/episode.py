@@ -15,13 +15,13 @@ from typing import NoReturn, TypeVar
 
 from crab.agent import Agent, Call, Decision, Tool
 from crab.environment import ActResult, Environment, EnvironmentDescription
-from crab.errors import ActionFailed, CrabError, EnvironmentFailure, InvalidCall, MalformedCall
+from crab.errors import ActionFailed, CrabError, EnvironmentFailure, InvalidCall, ModelError, ModelRejected
 from crab.evaluator import ROOT
 from crab.observation import CallResult, Observation, ObservationRequest, Observations
 from crab.progress import Progress
 from crab.record.schema import LimitsSpec, Reason
 from crab.record.writer import TrialWriter
-from crab.run.decisions import call_id, call_record, checked_decision
+from crab.run.decisions import call_id, call_record, checked_decision, no_call
 from crab.run.limits import LimitWatch, TimeUp
 from crab.run.probing import StepProbes
 from crab.run.root import RootDevice, root_environment
@@ -58,18 +58,20 @@ class Ending:
     Attributes:
         reason: Why.
         valid: False when infrastructure ended it: then it is no result of the agent's.
+        hopeless: Why any other trial of this agent would end the same way; empty when nothing says so.
     """
 
     reason: Reason
     valid: bool = True
+    hopeless: str = ""
 
 
 class _End(Exception):
     """Unwinds the loop; never leaves this module."""
 
-    def __init__(self, reason: Reason, *, valid: bool = True) -> None:
+    def __init__(self, reason: Reason, *, valid: bool = True, hopeless: str = "") -> None:
         super().__init__(reason)
-        self.ending = Ending(reason, valid)
+        self.ending = Ending(reason, valid, hopeless)
 
 
 class Episode:
@@ -203,8 +205,7 @@ class Episode:
 
     def _carry_out(self, decision: Decision) -> tuple[CallResult, ...]:
         if not decision.calls:
-            error = MalformedCall("the decision holds no call; call a tool, or complete to end the task")
-            return (self._refuse(_Asked("", ""), error),)
+            return (self._refuse(_Asked("", ""), no_call(decision.fault)),)
         results: list[CallResult] = []
         for number, call in enumerate(decision.calls):
             asked = _Asked(call_id(call, number), str(getattr(call, "name", "")))
@@ -337,7 +338,8 @@ class Episode:
     def _guarded(self, where: str, run: Callable[[], T], pausing: Iterable[Environment] = ()) -> T:
         """Runs agent code: what it raises ends the episode as the agent's error, and time stops it.
 
-        The clocks of `pausing` stand meanwhile, and run again before the end check asks anything.
+        A model that does not answer is not the agent's error. The clocks of `pausing` stand meanwhile, and run again
+        before the end check asks anything.
         """
         with _paused(pausing):
             try:
@@ -345,6 +347,10 @@ class Episode:
                     return run()
             except TimeUp:
                 reason = Reason.TIME_LIMIT
+            except ModelError as error:
+                self._error(where, error, "infrastructure")
+                hopeless = str(error) if isinstance(error, ModelRejected) else ""
+                raise _End(Reason.ENVIRONMENT_ERROR, valid=False, hopeless=hopeless) from error
             except (Exception, SystemExit) as error:  # noqa: BLE001  whatever an agent raises is the agent's error
                 self._error(where, error, "agent")
                 reason = Reason.AGENT_ERROR

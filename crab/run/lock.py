@@ -95,7 +95,11 @@ def _task_digest(spec: TrialSpec, composed: ComposedTask) -> str:
 
 
 def _agent_digest(project: Project, spec: TrialSpec) -> str:
-    source = "" if spec.agent.reference == ORACLE else _source_digest(project.load("agents", spec.agent.reference))
+    source: Any = ""
+    if spec.agent.reference != ORACLE:
+        agent = project.load("agents", spec.agent.reference)
+        files = sorted(Path(file) for file in getattr(agent, "files", ()))
+        source = [_source_digest(agent), *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)]
     return digest({"settings": spec.agent.settings, "tracks": spec.tracks, "source": source})
 
 

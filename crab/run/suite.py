@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from crab.errors import RecordError, UsageError
+from crab.errors import ModelRejected, RecordError, UsageError
 from crab.record.reader import TrialRecord, read_document
 from crab.record.schema import SCHEMA_VERSION, Reason, Result, State, Status, TrialSpec
 from crab.record.trajectory import write_derived
 from crab.record.writer import ESCAPED, write_atomic
 from crab.run.lock import Lock, merge_lock
+from crab.run.trial import EXIT_HOPELESS
 
 GRACE_SECONDS = 60.0
 """How long a trial may overrun its own time limit, for reset, checks and closing, before it is killed."""
@@ -82,6 +83,7 @@ class Suite:
 
         Raises:
             RecordError: The directory holds a run that was made with something else, or a trial could not even start.
+            ModelRejected: A model's endpoint refuses what every trial would ask; the message names what to look at.
             KeyboardInterrupt: Interrupted; running trials are recorded as interrupted, and the run can be continued.
         """
         self._open()
@@ -194,6 +196,8 @@ class Suite:
             _close_record(record, status, complaint, timed_out=timed_out)
             record = TrialRecord(directory)
         write_derived(directory)
+        if status == EXIT_HOPELESS:
+            raise ModelRejected(complaint)
         return record.result()
 
     def _append(self, result: Result) -> None:

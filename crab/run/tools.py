@@ -57,6 +57,8 @@ class ToolBox:
         """
         if not isinstance(call, Call) or not _well_formed(call.name, call.arguments):
             raise MalformedCall("a call has a tool's name and an object of arguments")
+        if call.problem:
+            raise MalformedCall(str(call.problem))
         if call.name in self.tools:
             return self.tools[call.name]
         role, _, action = call.name.rpartition(SEPARATOR)

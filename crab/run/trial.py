@@ -26,6 +26,9 @@ from crab.run.episode import Ending, Episode, EpisodeSettings
 PR_SET_PDEATHSIG = 1
 """Linux ``prctl`` option: the signal this process gets when its parent dies (linux/prctl.h)."""
 
+EXIT_HOPELESS = 4
+"""Exit status of a trial whose trouble every other trial of its agent would meet; standard error says which."""
+
 EXIT_INTERRUPTED = 130
 """Exit status of a trial that was interrupted."""
 
@@ -136,7 +139,8 @@ def exec_trial(spec_file: Path, directory: Path, parent: int) -> int:
         parent: Id of the driver's process.
 
     Returns:
-        The exit status: 0 when the trial reached an end, `EXIT_INTERRUPTED`, or 1 with one line on standard error.
+        The exit status: 0 when the trial reached an end, `EXIT_INTERRUPTED`, or with one line on standard error
+        `EXIT_HOPELESS` or 1.
     """
     _die_with_parent(parent)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -149,12 +153,15 @@ def exec_trial(spec_file: Path, directory: Path, parent: int) -> int:
 
     try:
         spec = read_document(spec_file, TrialSpec)
-        run_trial(directory, spec, mirror=mirror)
+        ending = run_trial(directory, spec, mirror=mirror)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except CrabError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return 1
+    if ending.hopeless:
+        sys.stderr.write(f"{ending.hopeless}\n")
+        return EXIT_HOPELESS
     return 0
 
 

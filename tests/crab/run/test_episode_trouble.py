@@ -11,9 +11,17 @@ from typing import Any, cast
 
 import pytest
 
-from crab.agent import Call, Decision, Usage
+from crab.agent import Call, Decision, Fault, Usage
 from crab.environment import ActResult
-from crab.errors import EnvironmentFailure, Unreachable
+from crab.errors import (
+    ContextExceeded,
+    EnvironmentFailure,
+    ModelError,
+    ModelRejected,
+    ModelUnavailable,
+    RateLimited,
+    Unreachable,
+)
 from crab.graph import chain
 from crab.hosting import HostedEnvironment
 from crab.observation import Observation, ObservationRequest, Observations
@@ -276,3 +284,53 @@ def test_an_alarm_of_the_host_is_given_back(tmp_path: Path) -> None:
 
     assert 0 < left <= 500
     assert interval == 7
+
+
+@pytest.mark.parametrize("error", [RateLimited("429"), ModelUnavailable("500"), ModelRejected("401")], ids=repr)
+def test_a_model_that_does_not_answer_is_no_result(tmp_path: Path, error: ModelError) -> None:
+    """An endpoint's failure ends the trial as invalid, never as the agent's; a hopeless one says so."""
+    played = play(tmp_path, toy_task(two_steps()), Script([OPEN], error))
+
+    assert (played.ending.reason, played.ending.valid) == (Reason.ENVIRONMENT_ERROR, False)
+    assert played.of("error")[-1]["blame"] == "infrastructure"
+    assert played.of("error")[-1]["type"] == type(error).__name__
+    assert bool(played.ending.hopeless) == isinstance(error, ModelRejected)
+
+
+def test_a_request_that_is_too_long_is_the_agents(tmp_path: Path) -> None:
+    """What an agent asks its model is its own doing."""
+    played = play(tmp_path, toy_task(two_steps()), Script([OPEN], ContextExceeded("too long")))
+
+    assert (played.ending.reason, played.ending.valid) == (Reason.AGENT_ERROR, True)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [("", "malformed_call"), ("refusal", "refusal"), ("cut_off", "cut_off"), ("no_answer", "no_answer")],
+)
+def test_decisions_without_a_call_are_told_apart(tmp_path: Path, fault: Fault, reason: str) -> None:
+    """Each counts as invalid under its own reason, and the agent is told."""
+    agent = Script(Decision((), fault=fault), [OPEN], [answer()])
+
+    played = play(tmp_path, toy_task(two_steps()), agent)
+
+    assert played.ending.reason is Reason.SUCCESS
+    assert [event["reason"] for event in played.of("invalid_call")] == [reason]
+    assert agent.seen[1].results[0].error
+
+
+def test_a_fault_of_an_unknown_kind_is_the_agents_error(tmp_path: Path) -> None:
+    played = play(tmp_path, toy_task(two_steps()), Script(Decision((), fault=cast("Any", "lazy"))))
+
+    assert (played.ending.reason, played.ending.valid) == (Reason.AGENT_ERROR, True)
+
+
+def test_a_call_that_could_not_be_read_is_refused_with_its_problem(tmp_path: Path) -> None:
+    """It is malformed, and what follows it is left out."""
+    agent = Script([Call("submit", {}, "a", problem="not JSON: {"), OPEN], [OPEN], [answer()])
+
+    played = play(tmp_path, toy_task(two_steps()), agent)
+
+    assert played.ending.reason is Reason.SUCCESS
+    assert [event["reason"] for event in played.of("invalid_call")] == ["malformed_call", "skipped"]
+    assert agent.seen[1].results[0].error == "not JSON: {"
