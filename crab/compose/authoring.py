@@ -107,6 +107,8 @@ def draft(plan: Plan, catalogue: Catalogue, describer: Describer | None = None) 
     """
     if not plan.parts:
         raise CompositionError("a task needs at least one subtask")
+    if plan.id:
+        check_id(plan.id)
     parts = _with_ids(plan.parts, catalogue)
     subtasks = {part.id: catalogue.find(part.subtask) for part in parts}
     _check_choices(parts, subtasks)
@@ -123,11 +125,21 @@ def draft(plan: Plan, catalogue: Catalogue, describer: Describer | None = None) 
         family=plan.family,
         review=Review(author=plan.author),
     )
-    composed = compose(document, catalogue)
     tags = dict.fromkeys([*shape(document), *(tag for part in parts for tag in subtasks[part.id].tags), *plan.tags])
     id = plan.id or document_id([subtask.id for subtask in subtasks.values()], plan.seed, ordered="chain" in tags)
     document = document.model_copy(update={"id": id, "tags": tuple(tags)})
+    composed = compose(document, catalogue)
     return document if plan.description else _described(document, composed, describer)
+
+
+def check_id(id: str) -> None:
+    """Checks the id of a document.
+
+    Raises:
+        CompositionError: It has other characters than lower-case letters, digits and hyphens.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", id):
+        raise CompositionError(f"task id {id!r}: use lower-case letters, digits and '-', a letter or digit first")
 
 
 def document_id(names: Sequence[str], seed: int, *, ordered: bool) -> str:
