@@ -226,7 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(reply, Body):
             self._send(200, reply.data)
         else:
-            self._send(200, _completion(reply, json.loads(body)["model"], len(self.server.owner.requests)))
+            self._send(200, _completion(reply, json.loads(body)))
 
     def log_message(self, format: str, *args: object) -> None:
         """Says nothing: standard error belongs to whoever runs the server."""
@@ -259,7 +259,9 @@ def _error(message: str, code: str) -> bytes:
     return json.dumps({"error": {"message": message, "type": "error", "code": code or None}}).encode()
 
 
-def _completion(answer: Answer, model: str, number: int) -> bytes:
+def _completion(answer: Answer, request: Mapping[str, Any]) -> bytes:
+    # The place in the conversation, so that equal requests get equal answers.
+    number = 1 + sum(message["role"] == "assistant" for message in request["messages"])
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": answer.refusal or None}
     if answer.reasoning:
         message["reasoning_content"] = answer.reasoning
@@ -281,7 +283,7 @@ def _completion(answer: Answer, model: str, number: int) -> bytes:
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": 0,
-        "model": model,
+        "model": request["model"],
         "choices": [choice],
         "usage": dict(answer.usage),
     }
