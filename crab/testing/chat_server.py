@@ -6,7 +6,8 @@ and model clients are tested over real HTTP without a key, a network or a model:
     with ChatServer(Script(Answer(calls=(Called("wait", {"seconds": 1}),)))) as server:
         agent = SingleAgent(model="any", base_url=server.url, api_key_env=None)
 
-``python -m crab.testing.chat_server MODULE:BRAIN`` serves one until it is interrupted.
+``python -m crab.testing.chat_server MODULE:BRAIN`` serves one until it is interrupted; with ``-- COMMAND`` behind it,
+while the command runs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import base64
 import hmac
 import json
 import select
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -142,19 +144,16 @@ class ChatServer:
         brain: Decides.
         key: The only key it accepts; None accepts any.
         models: The only model names it knows; None knows any.
-        port: TCP port; 0 takes a free one.
     """
 
-    def __init__(
-        self, brain: Brain, *, key: str | None = None, models: Sequence[str] | None = None, port: int = 0
-    ) -> None:
+    def __init__(self, brain: Brain, *, key: str | None = None, models: Sequence[str] | None = None) -> None:
         self.brain = brain
         self.key = key
         self.models = models
         self.requests: list[bytes] = []
         """The bodies of all requests, in the order in which they came."""
         self.closing = threading.Event()
-        self._http = _Server(("127.0.0.1", port), self)
+        self._http = _Server(("127.0.0.1", 0), self)
         self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
         """What a client calls its base URL."""
 
@@ -291,16 +290,24 @@ def _completion(answer: Answer, request: Mapping[str, Any]) -> bytes:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serves the brain named ``MODULE:OBJECT``, on the port given after it, until it is interrupted.
+    """Serves the brain named ``MODULE:OBJECT`` until it is interrupted, or while a command runs.
+
+    Args:
+        arguments: The brain; then nothing, or ``--`` and a command in which ``{url}`` stands for the address.
 
     Returns:
-        The exit status.
+        The exit status, which is the command's where there is one.
     """
-    if not arguments or ":" not in arguments[0]:
-        sys.stderr.write("usage: python -m crab.testing.chat_server MODULE:BRAIN [PORT]\n")
+    module, colon, name = (arguments[0] if arguments else "").partition(":")
+    command = list(arguments[2:])
+    if not colon or (len(arguments) > 1 and (arguments[1] != "--" or not command)):
+        sys.stderr.write("usage: python -m crab.testing.chat_server MODULE:BRAIN [-- COMMAND with {url}]\n")
         return 2
-    module, _, name = arguments[0].partition(":")
-    with ChatServer(getattr(import_module(module), name), port=int(arguments[1]) if arguments[1:] else 0) as server:
+    # As with `python -m` itself, what lies in the current folder can be named.
+    with ChatServer(getattr(import_module(module), name)) as server:
+        if command:
+            words = [word.replace("{url}", server.url) for word in command]
+            return subprocess.run(words, check=False).returncode
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
         try:

@@ -36,6 +36,9 @@ def hints() -> set[str]:
         found |= {subtask.id, *subtask.environments}
         draws = [str(parameter.draw(random.Random(seed))) for parameter in subtask.parameters for seed in range(30)]
         found |= {draw for draw in draws if len(draw) > 3}
+    for packages in (REPOSITORY / "environments").glob("*/packages.txt"):
+        lines = packages.read_text(encoding="utf-8").splitlines()
+        found |= {words[0] for line in lines if (words := line.partition("#")[0].split())}
     root = root_environment(RootDevice()).describe()
     allowed = {ROOT, *(action.name for action in root.actions)}
     return {hint.lower().replace("_", " ") for hint in found} - allowed
