@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from crab.errors import InvalidCall
 from crab.observation import Observations
 
 
@@ -51,14 +52,17 @@ class Call:
         name: Name of the tool.
         arguments: JSON values by parameter.
         id: Unique within the decision; made up when empty.
-        problem: Why it is no call, where the agent could not read what its model sent: then it is refused as malformed
-            with these words, and the calls after it are left out.
+        problem: Why it is no call, where the agent could not make one of what its model sent: it is refused, and the
+            calls after it are left out. Words refuse it as malformed, an error as what that says.
+        asked: The arguments as the model gave them, where they were turned into the device's (see
+            `crab.perception.grounding`); None where they are the same. Kept in the record.
     """
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
-    problem: str = ""
+    problem: str | InvalidCall = ""
+    asked: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

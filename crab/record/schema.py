@@ -28,7 +28,8 @@ EVENT_FIELDS: dict[str, tuple[str, ...]] = {
     # What an agent was shown: {role: {"frames": [{"sha256", "media_type", "width", "height", "time"}],
     # "accessibility": sha256 of a JSON file in shots/ or null}}. `turn` 0 is the look after the end.
     "observation": ("turn", "environments"),
-    # What it answered: messages [{"sender", "text", "recipient", "kind"}], calls [{"id", "name", "arguments"}],
+    # What it answered: messages [{"sender", "text", "recipient", "kind"}], calls [{"id", "name", "arguments"}]
+    # (and "asked", what the model gave, where perception turned it into the arguments: an element into a point),
     # usage {"input", "cache_read", "cache_write", "output", "reasoning", "cost", "model_calls"}.
     "decision": ("turn", "messages", "calls", "usage", "seconds"),
     # A call that was refused; `reason` is one of unknown_action, wrong_environment, invalid_arguments,

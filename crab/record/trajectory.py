@@ -94,6 +94,7 @@ def _agent_step(
     said = [message["text"] for message in decision["messages"] if message["kind"] == "text"]
     thought = [message["text"] for message in decision["messages"] if message["kind"] == "reasoning"]
     ids = _call_ids(decision["calls"])
+    asked = {id: call["asked"] for id, call in zip(ids, decision["calls"], strict=True) if "asked" in call}
     step: Document = {
         "step_id": number,
         "timestamp": _timestamp(start, decision),
@@ -102,6 +103,9 @@ def _agent_step(
         "llm_call_count": decision["usage"]["model_calls"],
         "extra": {"turn": turn, "seconds": decision["seconds"], "messages": decision["messages"]},
     }
+    if asked:
+        # What the model gave before perception turned it into the device's coordinates, for example an element.
+        step["extra"]["asked"] = asked
     if decision["calls"]:
         step["tool_calls"] = [_tool_call(id, call) for id, call in zip(ids, decision["calls"], strict=True)]
     # ATIF allows neither on a step without a model call; an agent without a model may still say what it thought.

@@ -60,12 +60,17 @@ def call_id(call: object, number: int) -> str:
 
 def call_record(call: object, number: int) -> dict[str, object]:
     """Returns a call as an event holds it; arguments that are not JSON are kept as they are printed."""
-    arguments = getattr(call, "arguments", None)
+    asked = getattr(call, "asked", None)
     return {
         "id": call_id(call, number),
         "name": str(getattr(call, "name", "")),
-        "arguments": dict(arguments) if isinstance(arguments, Mapping) and _is_json(arguments) else repr(arguments),
+        "arguments": _arguments_record(getattr(call, "arguments", None)),
+        **({} if asked is None else {"asked": _arguments_record(asked)}),
     }
+
+
+def _arguments_record(arguments: object) -> object:
+    return dict(arguments) if isinstance(arguments, Mapping) and _is_json(arguments) else repr(arguments)
 
 
 def _is_message(message: object) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from crab.agent import Call, TaskView, Tool
 from crab.environment import EnvironmentDescription, OperationDescription
-from crab.errors import DefinitionError, MalformedCall, UnknownAction, WrongEnvironment
+from crab.errors import DefinitionError, InvalidCall, MalformedCall, UnknownAction, WrongEnvironment
 from crab.evaluator import ROOT
 from crab.operation import SEPARATOR
 from crab.task import Task
@@ -57,6 +57,8 @@ class ToolBox:
         """
         if not isinstance(call, Call) or not _well_formed(call.name, call.arguments):
             raise MalformedCall("a call has a tool's name and an object of arguments")
+        if isinstance(call.problem, InvalidCall):
+            raise call.problem
         if call.problem:
             raise MalformedCall(str(call.problem))
         if call.name in self.tools:
