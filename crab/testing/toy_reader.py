@@ -10,7 +10,7 @@ import base64
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,10 +58,19 @@ def read(body: bytes) -> Answer:
     tools = {tool["function"]["name"] for tool in request["tools"]}
     said = {message.get("content") for message in request["messages"] if message["role"] == "assistant"}
     screens = _screens(request["messages"][-1])
-    for goal in _goals(request["messages"][0]["content"]):
-        if _finished(goal) not in said:
-            return _step(goal, screens[goal.role], f"{goal.role}__" if f"{goal.role}__write_text" in tools else "")
+    for goal in _goals("\n".join(_texts(request["messages"]))):
+        # A picture without caption can only be of the one device there is.
+        screen = screens.get(goal.role, screens.get(""))
+        if screen is not None and _finished(goal) not in said:
+            return _step(goal, screen, f"{goal.role}__" if f"{goal.role}__write_text" in tools else "")
     return Answer("All is done.", (Called("complete"),))
+
+
+def _texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for message in messages:
+        content = message.get("content") or ""
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        yield from (part["text"] for part in parts if part["type"] == "text")
 
 
 def _goals(task: str) -> Iterator[Goal]:
