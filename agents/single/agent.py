@@ -10,6 +10,7 @@ from agents.single.conversation import Conversation
 from agents.single.screen import turn_parts
 from agents.single.settings import read_settings
 from crab.agent import Call, Decision, Fault, Message, TaskView
+from crab.errors import ContextExceeded
 from crab.models.chat import ModelRequest, ModelResponse, ToolCall
 from crab.models.openai_chat import OpenAIChat
 from crab.observation import Observations
@@ -64,19 +65,10 @@ class SingleAgent:
 
         Raises:
             ModelError: The model did not answer.
-            ContextExceeded: The conversation has become too long for the model.
+            ContextExceeded: Even the present turn alone is too long for the model.
         """
-        messages = self._conversation.show(observations.results, tuple(turn_parts(observations)))
-        response = self._model.complete(
-            ModelRequest(
-                messages=messages,
-                tools=self._tools,
-                tool_choice=self.settings.tool_choice,
-                temperature=self.settings.temperature,
-                max_tokens=self.settings.max_tokens,
-                seed=self._seed,
-            )
-        )
+        self._conversation.show(observations.results, tuple(turn_parts(observations)))
+        response = self._ask()
         calls = whole_calls(response)
         self._conversation.answered(response.content, calls)
         chosen = calls if self.settings.calls == "all" else calls[:1]
@@ -90,6 +82,22 @@ class SingleAgent:
     def close(self) -> None:
         """Closes the connection to the model."""
         self._model.close()
+
+    def _ask(self) -> ModelResponse:
+        while True:
+            request = ModelRequest(
+                messages=self._conversation.messages(),
+                tools=self._tools,
+                tool_choice=self.settings.tool_choice,
+                temperature=self.settings.temperature,
+                max_tokens=self.settings.max_tokens,
+                seed=self._seed,
+            )
+            try:
+                return self._model.complete(request)
+            except ContextExceeded:
+                if not self._conversation.forget():
+                    raise
 
     def _said(self, response: ModelResponse) -> tuple[Message, ...]:
         said = [Message(self.name, response.reasoning, kind="reasoning")] if response.reasoning else []

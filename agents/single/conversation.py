@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.single.screen import result_text
 from crab.models.chat import ChatMessage, Image, Text, ToolCall
@@ -37,9 +37,10 @@ class Conversation:
         self._past: list[_Exchange] = []
         self._results: list[tuple[CallResult, ...]] = []
         self._shown: tuple[Text | Image, ...] = ()
+        self._forgotten = 0
 
-    def show(self, results: Sequence[CallResult], parts: Sequence[Text | Image]) -> tuple[ChatMessage, ...]:
-        """Begins a turn and returns all messages the model is asked with.
+    def show(self, results: Sequence[CallResult], parts: Sequence[Text | Image]) -> None:
+        """Begins a turn.
 
         Args:
             results: What became of the calls of the last answer.
@@ -50,7 +51,13 @@ class Conversation:
         # A decision without a call has a result all the same, which answers no call.
         complaints = [Text(result_text(result)) for result in results if not result.id]
         self._shown = (*complaints, *parts)
-        return self._messages()
+
+    def forget(self) -> bool:
+        """Leaves out the older half of the past turns; returns whether there was one."""
+        count = (len(self._past) + 1) // 2
+        self._past, self._results = self._past[count:], self._results[count:]
+        self._forgotten += count
+        return count > 0
 
     def answered(self, text: str, calls: tuple[ToolCall, ...]) -> None:
         """Ends a turn with what the model said and called."""
@@ -58,7 +65,8 @@ class Conversation:
         parts = (Text(text),) if text else () if calls else (Text("(no answer)"),)
         self._past.append(_Exchange(self._shown, ChatMessage("assistant", parts, calls)))
 
-    def _messages(self) -> tuple[ChatMessage, ...]:
+    def messages(self) -> tuple[ChatMessage, ...]:
+        """Returns all messages the model is asked with in this turn."""
         present = sum(isinstance(part, Image) for part in self._shown)
         spare = max(0, self._images - present)
         messages: list[ChatMessage] = [ChatMessage("user", self._shown)]
@@ -77,4 +85,7 @@ class Conversation:
                 for call in exchange.answer.calls
             ]
             messages[:0] = [ChatMessage("user", tuple(reversed(shown))), exchange.answer, *answers]
+        if self._forgotten:
+            note = Text(f"({self._forgotten} earlier turns are left out here)")
+            messages[0] = replace(messages[0], parts=(note, *messages[0].parts))
         return (self._instruction, *messages)

@@ -6,9 +6,10 @@ import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TypeVar
 
-from crab.errors import ModelUnavailable, RateLimited
+from crab.errors import ModelError, ModelUnavailable, RateLimited
 
 T = TypeVar("T")
 
@@ -65,18 +66,28 @@ class Retrier:
     def run(self, attempt: Callable[[], T]) -> T:
         """Returns what the first successful attempt returns.
 
+        What interrupts it after a failure, such as the end of a trial's time, gets that failure as its cause.
+
         Raises:
             RateLimited, ModelUnavailable: The last attempt's, when it was one too many.
             CrabError: Any other, at once.
         """
-        failures = 0
-        while True:
+        trouble: ModelError | None = None
+        wait = 0.0
+        for failures in count(1):
             try:
+                if trouble is not None:
+                    self.sleep(wait)
                 return attempt()
             except (RateLimited, ModelUnavailable) as error:
-                failures += 1
-                wait = self.policy.wait(failures, error.retry_after, self.random.random())
-                if wait is None:
-                    raise
-                logging.getLogger(__name__).warning("asking again in %.1f s (%d): %s", wait, failures, error)
-            self.sleep(wait)
+                trouble = error
+            except (KeyboardInterrupt, Exception):
+                raise
+            except BaseException as interruption:
+                raise interruption from trouble
+            asked = self.policy.wait(failures, trouble.retry_after, self.random.random())
+            if asked is None:
+                raise trouble
+            wait = asked
+            logging.getLogger(__name__).warning("asking again in %.1f s (%d): %s", wait, failures, trouble)
+        raise AssertionError("count() has no end")

@@ -338,19 +338,20 @@ class Episode:
     def _guarded(self, where: str, run: Callable[[], T], pausing: Iterable[Environment] = ()) -> T:
         """Runs agent code: what it raises ends the episode as the agent's error, and time stops it.
 
-        A model that does not answer is not the agent's error. The clocks of `pausing` stand meanwhile, and run again
-        before the end check asks anything.
+        A model that does not answer, or not in time, is not the agent's error. The clocks of `pausing` stand meanwhile,
+        and run again before the end check asks anything.
         """
         with _paused(pausing):
             try:
                 with self._watch.interrupting():
                     return run()
-            except TimeUp:
+            except (TimeUp, ModelError) as end:
+                trouble = end.__cause__ if isinstance(end, TimeUp) else end
+                if isinstance(trouble, ModelError):
+                    self._error(where, trouble, "infrastructure")
+                    hopeless = str(trouble) if isinstance(trouble, ModelRejected) else ""
+                    raise _End(Reason.ENVIRONMENT_ERROR, valid=False, hopeless=hopeless) from None
                 reason = Reason.TIME_LIMIT
-            except ModelError as error:
-                self._error(where, error, "infrastructure")
-                hopeless = str(error) if isinstance(error, ModelRejected) else ""
-                raise _End(Reason.ENVIRONMENT_ERROR, valid=False, hopeless=hopeless) from error
             except (Exception, SystemExit) as error:  # noqa: BLE001  whatever an agent raises is the agent's error
                 self._error(where, error, "agent")
                 reason = Reason.AGENT_ERROR

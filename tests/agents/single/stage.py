@@ -96,9 +96,9 @@ def toy(document: Mapping[str, Any]) -> Task:
     return compose(TaskDocument.model_validate(document), Catalogue(TOY_SUBTASKS)).task
 
 
-def play_seed(directory: Path, task: Task, agent: Any, seed: int, *, actions: int = 15) -> Played:
+def play_seed(directory: Path, task: Task, agent: Any, seed: int, *, seconds: float = 60.0) -> Played:
     """Plays one trial with a seed, which decides where things lie on the screens."""
-    limits = LimitsSpec(actions=actions)
+    limits = LimitsSpec(actions=15, seconds=seconds)
     environments = {role: hosted(kind) for role, kind in task.environments.items()}
     with TrialWriter(directory, spec_of(task, limits)) as writer:
         ending = Episode(task, agent, environments, writer, EpisodeSettings(seed, START, limits)).run()

@@ -195,11 +195,37 @@ def test_no_answer_breaks_the_agent(tmp_path: Path, reply: Reply) -> None:
     assert len(server.requests) == 2
 
 
-def test_a_conversation_that_is_too_long_is_the_agents(tmp_path: Path) -> None:
-    with single(Script(Status(400, "too long", "context_length_exceeded"))) as (agent, _):
+TOO_LONG = Status(400, "too long", "context_length_exceeded")
+
+
+def test_a_conversation_that_is_too_long_is_shortened(tmp_path: Path) -> None:
+    """The older half of the turns is left out and said to be, until the endpoint takes it."""
+    script = Script(*[Answer("", (WAIT,))] * 4, TOO_LONG, TOO_LONG, Answer("", (OPEN,)))
+    with single(script) as (agent, server):
+        played = play_seed(tmp_path, toy(WRITE_NOTE), agent, 1)
+
+    turns = [sum(message["role"] == "assistant" for message in messages(request)) for request in server.requests]
+    assert (played.ending.reason, played.result.actions) == (Reason.AGENT_COMPLETE, 5)
+    assert turns == [0, 1, 2, 3, 4, 2, 1, 2]
+    assert "(3 earlier turns are left out here)" in server.requests[-1].decode()
+
+
+def test_a_turn_that_is_too_long_by_itself_is_the_agents(tmp_path: Path) -> None:
+    with single(Script(TOO_LONG)) as (agent, _):
         played = play_seed(tmp_path, toy(WRITE_NOTE), agent, 1)
 
     assert (played.ending.reason, played.ending.valid) == (Reason.AGENT_ERROR, True)
+
+
+def test_time_that_runs_out_while_an_endpoint_makes_it_wait_is_not_the_agents(tmp_path: Path) -> None:
+    """A trial that is over before its model answered again is invalid; one whose agent was slow counts."""
+    with single(Script(*[FAULTS["rate_limited"]] * 2)) as (agent, _):
+        played = play_seed(tmp_path / "throttled", toy(WRITE_NOTE), agent, 1, seconds=0.5)
+    with single(Script(FAULTS["slow"])) as (agent, _):
+        slow = play_seed(tmp_path / "slow", toy(WRITE_NOTE), agent, 1, seconds=0.5)
+
+    assert (played.ending.valid, played.of("error")[-1]["type"]) == (False, "RateLimited")
+    assert (slow.ending.reason, slow.ending.valid) == (Reason.TIME_LIMIT, True)
 
 
 def test_settings_reach_the_wire(tmp_path: Path) -> None:

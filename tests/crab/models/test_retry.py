@@ -81,3 +81,22 @@ def test_the_same_seed_waits_the_same() -> None:
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_attempts_are_requests_in_all(attempts: int) -> None:
     assert (RetryPolicy(attempts=attempts).wait(attempts, None, 0.0)) is None
+
+
+class Bell(BaseException):
+    """Ends a trial, as the limit on its time does."""
+
+
+def test_what_interrupts_a_wait_names_the_failure_as_its_cause() -> None:
+    """So whoever sets the limit can tell a slow agent from a model that made it wait."""
+
+    def ring(seconds: float) -> None:
+        raise Bell
+
+    def attempt() -> str:
+        raise RateLimited("429")
+
+    with pytest.raises(Bell) as caught:
+        Retrier(POLICY, ring).run(attempt)
+
+    assert isinstance(caught.value.__cause__, RateLimited)
