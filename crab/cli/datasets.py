@@ -9,14 +9,16 @@ from pathlib import Path
 
 from crab.cli.documents import write_text
 from crab.compose.authoring import AUTHOR, Plan
-from crab.compose.composer import Catalogue, ComposedTask
+from crab.compose.composer import Catalogue
 from crab.compose.document import TaskDocument, document_text, read_document
 from crab.compose.generating import chain_of, generate, plan_of
+from crab.compose.v0.exporting import export_task, losses
+from crab.compose.v0.form import write
 from crab.errors import UsageError
 from crab.loading import Project, find_project
 from crab.run.build import load_catalogue, load_tasks, task_paths
 
-FORMS = ("dir", "jsonl")
+FORMS = ("dir", "jsonl", "v0")
 """What task documents are exported to."""
 
 MAXIMUM_SEEDS = 100_000
@@ -76,7 +78,8 @@ def export_command(names: Sequence[str], form: str, out: Path | None, project_fo
         raise UsageError(f"--to {form}: the forms are {', '.join(FORMS)}")
     if out is None and form != "jsonl":
         raise UsageError(f"--to {form} writes a file for each task: name a folder with --out")
-    tasks = load_tasks(find_project(explicit=project_folder), names or ["all"])
+    project = find_project(explicit=project_folder)
+    tasks = load_tasks(project, names or ["all"])
     if form == "jsonl":
         text = "".join(f"{_line(task.document)}\n" for task in tasks)
         if out is None:
@@ -84,8 +87,12 @@ def export_command(names: Sequence[str], form: str, out: Path | None, project_fo
             return
         write_text(out, text)
     else:
-        for name, text in _files(tasks, form).items():
+        catalogue = load_catalogue(project)
+        for task in tasks:
+            name, text = _file(task.document, form, catalogue)
             write_text((out or Path()) / name, text)
+            for loss in losses(task.document, catalogue) if form == "v0" else ():
+                typer.echo(f"note: {loss}", err=True)
     typer.echo(f"{len(tasks)} tasks in {out}")
 
 
@@ -119,8 +126,12 @@ def _plan(template: str, project: Project, catalogue: Catalogue) -> Plan:
     return chain_of([name.strip() for name in template.split(",") if name.strip()], catalogue)
 
 
-def _files(tasks: Sequence[ComposedTask], form: str) -> dict[str, str]:
-    return {f"{task.document.id}.json": document_text(task.document) for task in tasks}
+def _file(document: TaskDocument, form: str, catalogue: Catalogue) -> tuple[str, str]:
+    """Name and text of the file of one task."""
+    if form == "v0":
+        task = export_task(document, catalogue)
+        return f"{task.id}.json", write(task)
+    return f"{document.id}.json", document_text(document)
 
 
 def _line(document: TaskDocument) -> str:

@@ -161,6 +161,20 @@ def tasks_export(
     export_command(tasks or [], to, out, project)
 
 
+@tasks_app.command("import")
+def tasks_import(
+    files: Annotated[list[Path], typer.Argument(help="Task files, or folders of them.")],
+    out: Annotated[Path, typer.Option(help="Folder the documents are written to.")],
+    form: Annotated[str, typer.Option("--from", help="v0: task files of CRAB v0.")] = "v0",
+    report: Annotated[Path | None, typer.Option(help="Also write the report to this file, as JSON.")] = None,
+    project: ProjectOption = None,
+) -> None:
+    """Make task documents of foreign task files, and report every fault in them."""
+    from crab.cli.importing import import_command
+
+    raise typer.Exit(import_command(form, files, out, report, project))
+
+
 @app.command("compose")
 def compose_task(
     subtasks: Annotated[str | None, typer.Option(help="Subtasks with commas, each ID=SUBTASK or SUBTASK.")] = None,

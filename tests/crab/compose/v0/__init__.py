@@ -1,0 +1,1 @@
+"""Tests of reading and writing task files of CRAB v0."""
