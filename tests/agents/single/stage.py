@@ -13,9 +13,10 @@ import numpy as np
 from PIL import Image
 
 from agents.single import SingleAgent
-from crab.agent import Decision, TaskView
+from crab.agent import Agent, Decision, TaskView
 from crab.compose.composer import Catalogue, compose
 from crab.compose.document import TaskDocument
+from crab.environment import Environment
 from crab.observation import Frame, Observations
 from crab.record.reader import TrialRecord
 from crab.record.schema import LimitsSpec
@@ -96,11 +97,20 @@ def toy(document: Mapping[str, Any]) -> Task:
     return compose(TaskDocument.model_validate(document), Catalogue(TOY_SUBTASKS)).task
 
 
-def play_seed(directory: Path, task: Task, agent: Any, seed: int, *, seconds: float = 60.0) -> Played:
-    """Plays one trial with a seed, which decides where things lie on the screens."""
-    limits = LimitsSpec(actions=15, seconds=seconds)
-    environments = {role: hosted(kind) for role, kind in task.environments.items()}
+def play_seed(
+    directory: Path,
+    task: Task,
+    agent: Agent,
+    seed: int,
+    *,
+    actions: int = 15,
+    seconds: float = 60.0,
+    environments: Mapping[str, Environment] | None = None,
+) -> Played:
+    """Plays one trial with a seed, which decides where things lie on the screens; on the toys where none is given."""
+    limits = LimitsSpec(actions=actions, seconds=seconds)
+    devices = environments or {role: hosted(kind) for role, kind in task.environments.items()}
     with TrialWriter(directory, spec_of(task, limits)) as writer:
-        ending = Episode(task, agent, environments, writer, EpisodeSettings(seed, START, limits)).run()
+        ending = Episode(task, agent, devices, writer, EpisodeSettings(seed, START, limits)).run()
     record = TrialRecord(directory)
     return Played(ending, record.result(), record.events, directory)
