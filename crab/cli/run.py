@@ -74,7 +74,7 @@ def run_command(request: RunRequest) -> int:
         directory=request.out,
         specs=specs,
         lock=make_lock(project, trials),
-        config=_config(request, project.root),
+        config=_config(request, project.name),
         jobs=request.jobs,
         watcher=make_watcher(console),
     )
@@ -176,10 +176,10 @@ def literal(text: str) -> Any:
         return text
 
 
-def _config(request: RunRequest, root: Path) -> dict[str, Any]:
+def _config(request: RunRequest, project: str) -> dict[str, Any]:
     fields: Mapping[str, Any] = request.__dict__
     shown = {name: value for name, value in fields.items() if name not in ("project", "out", "report", "suite")}
-    return {**shown, "suite": str(request.suite) if request.suite else None, "project": root.name}
+    return {**shown, "suite": str(request.suite) if request.suite else None, "project": project}
 
 
 def _conclude(console: Any, request: RunRequest, results: Sequence[Result]) -> None:

@@ -252,13 +252,13 @@ class Episode:
         raise _End(Reason.ENVIRONMENT_ERROR)
 
     def _let_time_pass(self, actor: str, seconds: float) -> None:
-        """Advances the other clocks; those in real time have lived through an action, but not through a wait."""
+        """Advances all clocks; those in real time have lived through an action already, but not through a wait."""
         if seconds <= 0:
             return
         waited = False
         for role in self._task.environments:
             real = self._descriptions[role].provider.time == "real"
-            if role == actor or (real and (waited or actor != ROOT)):
+            if real and (waited or actor != ROOT):
                 continue
             self._environments[role].advance(seconds)
             waited = waited or real

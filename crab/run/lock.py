@@ -62,7 +62,8 @@ def merge_lock(old: Lock, new: Lock, where: Path) -> Lock:
     merged = {**new}
     for part in EXTENDABLE:
         before = old.get(part, {})
-        changes += _changes(part, before, {key: value for key, value in new[part].items() if key in before})
+        both = [key for key in new[part] if key in before]
+        changes += _changes(part, {key: before[key] for key in both}, {key: new[part][key] for key in both})
         merged[part] = {**before, **new[part]}
     if changes:
         listed = "; ".join(changes)
@@ -76,10 +77,12 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _changes(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{part}.{key}: {_short(old.get(key))} → {_short(value)}" for key, value in new.items() if old.get(key) != value
-    ]
+def _changes(where: str, old: Any, new: Any) -> list[str]:
+    """Names every value that differs by its path, so that one sees which of many it is."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        keys = dict.fromkeys([*new, *(key for key in old if key not in new)])
+        return [change for key in keys for change in _changes(f"{where}.{key}", old.get(key), new.get(key))]
+    return [] if old == new else [f"{where}: {_short(old)} → {_short(new)}"]
 
 
 def _short(value: Any) -> str:

@@ -206,7 +206,7 @@ def test_changed_limits_stop_a_continued_run(project: Path, tmp_path: Path) -> N
     run(project, out, "--agent", "noop", "--tasks", "write-note")
     changed = run(project, out, "--agent", "noop", "--tasks", "write-note", "--max-actions", "7")
     assert changed.returncode == 2
-    assert "limits" in changed.stderr
+    assert "shared.limits.actions: 30 → 7" in changed.stderr
 
 
 def test_a_folder_with_other_files_is_not_taken_for_a_run_directory(project: Path, tmp_path: Path) -> None:
