@@ -297,12 +297,18 @@ async def _call(bus: MessageBus, message: Message, seconds: float) -> list[Any]:
 def _reachable(address: str, session_address: str) -> str:
     """Returns the accessibility bus's address as this process reaches it.
 
-    The bus names its socket as the inner world sees it, in the folder of the session bus; from outside that folder
-    may have another path.
+    The bus names its socket as the inner world sees it, beneath the folder of the session bus; from outside that
+    folder may have another path. Whatever else is named, in the end or by a link, is not connected to: whoever answers
+    on the session bus may be one of the agent's programs.
+
+    Raises:
+        FileNotFoundError: There is no such socket beneath that folder.
     """
-    named = _socket_path(address)
-    seen_from_here = _socket_path(session_address).parent / named.parent.name / named.name
-    return f"unix:path={seen_from_here}" if seen_from_here.exists() else address
+    folder, named = _socket_path(session_address).parent.resolve(), _socket_path(address)
+    seen_from_here = (folder / named.parent.name / named.name).resolve()
+    if seen_from_here.parent.parent != folder or not seen_from_here.is_socket():
+        raise FileNotFoundError(f"there is no accessibility bus at {address[:200]!r}")
+    return f"unix:path={seen_from_here}"
 
 
 def _socket_path(address: str) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from crab.environment import Settlement
 from crab.errors import ActionFailed, EnvironmentFailure
 from crab.observation import Observation, ObservationRequest
-from environments.ubuntu.accessibility import AccessibilityReader
+from environments.ubuntu.accessibility_worker import AccessibilityProcess
 from environments.ubuntu.files import AGENT_HOME, HomeFiles
 from environments.ubuntu.recorder import Recorder
 from environments.ubuntu.session.handle import Application, Session, SessionHandle
@@ -62,7 +62,7 @@ class Controls:
     windows: Windows
     clipboard: Clipboard
     files: HomeFiles
-    accessibility: AccessibilityReader
+    accessibility: AccessibilityProcess
     warden: Warden
 
     def close(self) -> None:
@@ -256,7 +256,7 @@ class Desktop:
             windows=Windows(connection),
             clipboard=Clipboard(handle.display, handle.xauthority, watch),
             files=HomeFiles(handle.home),
-            accessibility=AccessibilityReader(handle.dbus_address),
+            accessibility=AccessibilityProcess(handle.dbus_address),
             warden=Warden(handle.root_pid, watch, self._memory, walled=_walled(handle.root_pid)),
         )
 

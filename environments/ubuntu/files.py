@@ -16,6 +16,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -32,6 +33,9 @@ HASH_LIMIT = 1 << 28
 
 LIST_LIMIT = 2000
 """Entries of a listing unless asked otherwise."""
+
+LIST_CHARACTERS = 4_000_000
+"""Characters that the paths of a listing have together at most."""
 
 _SECONDS = 5.0
 _CHUNK = 1 << 20
@@ -163,9 +167,9 @@ class HomeFiles:
         except OSError:
             return answer
         try:
-            entries = list[dict[str, Any]]()
-            answer["truncated"] = not _gather(folder, "", depth, limit, time.monotonic() + _SECONDS, entries)
-            answer["entries"] = sorted(entries, key=lambda entry: str(entry["path"]))
+            listing = _Listing(limit, time.monotonic() + _SECONDS)
+            answer["truncated"] = not listing.gather(folder, "", depth)
+            answer["entries"] = sorted(listing.entries, key=lambda entry: str(entry["path"]))
         except OSError:
             return answer
         finally:
@@ -301,40 +305,51 @@ def _content(data: bytes, encoding: Encoding) -> str | None:
         return None
 
 
-def _gather(folder: int, prefix: str, depth: int, limit: int, deadline: float, entries: list[dict[str, Any]]) -> bool:
-    """Adds what is in a folder to `entries`; returns False when limit or deadline cut it short."""
-    subfolders = list[str]()
-    with os.scandir(folder) as scan:
-        for entry in scan:
-            if len(entries) >= limit or time.monotonic() > deadline:
-                return False
-            try:
-                found = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            entries.append(
-                {"path": prefix + _printable(entry.name), "kind": _kind(found.st_mode), "size": found.st_size}
-            )
-            if stat.S_ISDIR(found.st_mode):
-                subfolders.append(entry.name)
-    return depth <= 1 or all(
-        _gather_subfolder(folder, name, prefix, depth, limit, deadline, entries) for name in sorted(subfolders)
-    )
+@dataclass
+class _Listing:
+    """A listing in the making, and what is left of its limits."""
 
+    limit: int
+    deadline: float
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    characters: int = LIST_CHARACTERS
 
-def _gather_subfolder(
-    folder: int, name: str, prefix: str, depth: int, limit: int, deadline: float, entries: list[dict[str, Any]]
-) -> bool:
-    try:
-        inner = os.open(name, _OPEN_DIRECTORY, dir_fd=folder)
-    except OSError:
-        return True
-    try:
-        return _gather(inner, f"{prefix}{_printable(name)}/", depth - 1, limit, deadline, entries)
-    except OSError:
-        return True
-    finally:
-        os.close(inner)
+    def add(self, path: str, found: os.stat_result) -> None:
+        self.characters -= len(path)
+        self.entries.append({"path": path, "kind": _kind(found.st_mode), "size": found.st_size})
+
+    @property
+    def over(self) -> bool:
+        full = len(self.entries) >= self.limit or self.characters < 0
+        return full or time.monotonic() > self.deadline
+
+    def gather(self, folder: int, prefix: str, depth: int) -> bool:
+        """Adds what is in a folder; returns False when a limit cut it short."""
+        subfolders = list[str]()
+        with os.scandir(folder) as scan:
+            for entry in scan:
+                if self.over:
+                    return False
+                try:
+                    found = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                self.add(prefix + _printable(entry.name), found)
+                if stat.S_ISDIR(found.st_mode):
+                    subfolders.append(entry.name)
+        return depth <= 1 or all(self._gather_subfolder(folder, name, prefix, depth) for name in sorted(subfolders))
+
+    def _gather_subfolder(self, folder: int, name: str, prefix: str, depth: int) -> bool:
+        try:
+            inner = os.open(name, _OPEN_DIRECTORY, dir_fd=folder)
+        except OSError:
+            return True
+        try:
+            return self.gather(inner, f"{prefix}{_printable(name)}/", depth - 1)
+        except OSError:
+            return True
+        finally:
+            os.close(inner)
 
 
 def _printable(name: str) -> str:

@@ -36,7 +36,7 @@ def main(socket: str, options: str) -> None:
     )
     # The provider outside knows what it promises; it puts its own description in place of this one.
     described = ProviderDescription("embedded", "total", "real", isolation=checked.isolation)
-    serve(HostedEnvironment(UBUNTU, Desktop(session), described), socket=Path(socket))
+    serve(HostedEnvironment(UBUNTU, Desktop(session, memory=checked.memory << 20), described), socket=Path(socket))
 
 
 if __name__ == "__main__":

@@ -23,13 +23,13 @@ MEMORY = 4 << 30
 FILES = 200_000
 """Files that the world's writable file systems may hold: each takes a kilobyte that no other limit counts."""
 
-PATIENCE = 6.0
+PATIENCE = 5.0
 """Seconds after which a call to the X server counts as held up; no call takes more than two on purpose."""
 
 _INTERVAL = 0.25
 _PAUSE = 0.1
 _MOST_ENDED = 10
-_MOST_HELD = 3
+_MOST_HELD = 2
 _PLACES = ("home/user", "tmp", "run", "run/session", "var", "dev/shm")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

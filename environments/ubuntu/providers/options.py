@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crab.errors import UsageError
+from environments.ubuntu.warden import MEMORY
 
 
 class EmbeddedOptions(BaseModel):
@@ -18,6 +19,7 @@ class EmbeddedOptions(BaseModel):
         width: Pixels.
         height: Pixels.
         isolation: ``bubblewrap`` walls the desktop off; ``process`` does not, and has to be asked for by name.
+        memory: MiB that all programs of the desktop may use together; beyond, the largest is ended.
         services: Address by host name the desktop may reach; none so far, so it must be empty.
     """
 
@@ -27,6 +29,7 @@ class EmbeddedOptions(BaseModel):
     width: Annotated[int, Field(ge=640, le=3840)] = 1280
     height: Annotated[int, Field(ge=480, le=2160)] = 800
     isolation: Literal["bubblewrap", "process"] = "bubblewrap"
+    memory: Annotated[int, Field(ge=256)] = MEMORY >> 20
     services: Annotated[dict[str, str], Field(max_length=0)] = Field(default_factory=dict)
 
 

@@ -29,7 +29,7 @@ _POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Picture:
-    """One grabbed screen, the pointer drawn in.
+    """One grabbed screen, the pointer drawn in where its picture can be read.
 
     Attributes:
         pixels: Rows from the top, four bytes a pixel: blue, green, red, unused.
@@ -85,6 +85,7 @@ class Screen:
         self._size = size
         self._watch = watch or Watch()
         self._handle: Any = None
+        self._shown: Any = None
         self._lock = threading.Lock()
 
     def grab(self) -> Picture:
@@ -98,13 +99,19 @@ class Screen:
             while True:
                 try:
                     return self._grab()
-                except _lost_errors() as trouble:
+                except _lost_errors():
                     # A program on the display may have cut the connection.
                     self._forget()
+                try:
+                    # The pointer's picture cannot be read once the program that made it is dead.
+                    return self._grab(pointer=False)
+                except _lost_errors() as trouble:
                     if time.monotonic() > deadline or not exists(self._name):
                         raise EnvironmentFailure(
                             f"cannot grab the screen of X display {self._name}: {trouble}"
                         ) from trouble
+                finally:
+                    self._forget()
                 time.sleep(_POLL_SECONDS)
 
     def settle(self, still: float = STILL_SECONDS, cap: float = SETTLE_CAP_SECONDS) -> Stillness:
@@ -135,21 +142,35 @@ class Screen:
         with self._lock:
             self._forget()
 
-    def _grab(self) -> Picture:
+    def _grab(self, *, pointer: bool = True) -> Picture:
         if self._handle is None:
             import mss
 
             with cookie(self._xauthority):
-                self._handle = mss.MSS(display=self._name, with_cursor=True)
-        width, height = self._size
+                self._handle = mss.MSS(display=self._name, with_cursor=pointer)
+            self._shown = self._handle.monitors[0]
+        # A program on the display may have made the screen smaller, but not larger.
+        width, height = (min(a, self._shown[b]) for a, b in zip(self._size, ("width", "height"), strict=True))
         shot = self._handle.grab({"left": 0, "top": 0, "width": width, "height": height})
-        return Picture(shot.raw, shot.width, shot.height)
+        if (width, height) == self._size:
+            return Picture(shot.raw, width, height)
+        # The handle keeps the size it found.
+        self._forget()
+        return Picture(_padded(bytes(shot.raw), (width, height), self._size), *self._size)
 
     def _forget(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
             with suppress(*_lost_errors()):
                 handle.close()
+
+
+def _padded(pixels: bytes, size: tuple[int, int], wanted: tuple[int, int]) -> bytes:
+    """Returns a picture of the wanted size: that of the smaller size in the upper left corner, the rest black."""
+    row = 4 * size[0]
+    right = bytes(4 * (wanted[0] - size[0]))
+    rows = [pixels[begin : begin + row] + right for begin in range(0, row * size[1], row)]
+    return b"".join([*rows, bytes(4 * wanted[0] * (wanted[1] - size[1]))])
 
 
 def _lost_errors() -> tuple[type[BaseException], ...]:
