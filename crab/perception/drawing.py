@@ -56,7 +56,7 @@ def draw_marks(screenshot: Image.Image, marks: Sequence[Mark], transform: Screen
     draw = ImageDraw.Draw(picture)
     font = ImageFont.load_default(TEXT_SIZE)
     labels: dict[int, Bounds] = {}
-    for mark, box in shown:
+    for mark, box in sorted(shown, key=lambda pair: -area(pair[1])):
         _draw_box(draw, box, _color(mark), picture.size)
     # Small boxes leave their numbers least choice, so they choose first.
     for mark, box in sorted(shown, key=lambda pair: (area(pair[1]), pair[0].id)):
