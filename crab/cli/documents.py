@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crab.cli.validate import description_problems
 from crab.compose.composer import Catalogue, compose
 from crab.compose.document import Link, TaskDocument, document_text
 from crab.compose.matching import prepared_parameters
 from crab.errors import UsageError
+from crab.testing.validation import description_problems
 
 
 def require_named(document: TaskDocument, catalogue: Catalogue) -> None:

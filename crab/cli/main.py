@@ -218,12 +218,18 @@ def compose_task(
 def validate(
     paths: Annotated[list[Path] | None, typer.Argument(help="Task documents or folders; all of the project.")] = None,
     prove: Annotated[bool, typer.Option("--prove", help="Also prove each task on real devices.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="How many tasks are proven at the same time.")] = 1,
+    state: Annotated[
+        Path | None, typer.Option(help="File of earlier proofs; .crab/validated.json of the project by default.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Prove again what has not changed.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the proofs.")] = 0,
     project: ProjectOption = None,
 ) -> None:
     """Check task documents: form, composition, description; with --prove also solvable and not cheatable."""
-    from crab.cli.validate import validate_command
+    from crab.cli.validate import ValidateRequest, validate_command
 
-    raise typer.Exit(validate_command(paths or [], project, prove=prove))
+    raise typer.Exit(validate_command(ValidateRequest(paths or [], prove, jobs, state, fresh, seed, project)))
 
 
 @app.command()

@@ -2,70 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from crab.compose.composer import Catalogue, ComposedTask, compose
-from crab.compose.document import Link, read_document
-from crab.errors import CrabError, UsageError
+from crab.errors import UsageError
 from crab.loading import Project, find_project
 from crab.run.build import load_catalogue, own_task_paths
+from crab.testing.proven import DEFAULT, ProofDigests, Proven
+from crab.testing.validation import (
+    FITS,
+    FORM,
+    PROOF,
+    WORDS,
+    Validation,
+    prove_document,
+    validate_document,
+    with_findings,
+)
 
-if TYPE_CHECKING:
-    from crab.environment import Finding
-    from crab.testing.subtask import Proof
+PROOFS = {
+    "fresh": ("doing_nothing_scores_0",),
+    "oracle": ("oracle_scores_1", "needs_are_complete"),
+    "misses": ("near_miss",),
+    "repeat": ("same_seed_same_result",),
+    "reset": ("reset_brings_0_back",),
+}
+"""Columns of the table of proofs: heading → how the names of their findings begin."""
 
 
-def validate_command(paths: Sequence[Path], project_folder: Path | None, *, prove: bool) -> int:
-    """Prints one line for each document.
+@dataclass(frozen=True)
+class ValidateRequest:
+    """What was asked for; see ``crab validate --help``."""
+
+    paths: Sequence[Path]
+    prove: bool
+    jobs: int
+    state: Path | None
+    fresh: bool
+    seed: int
+    project: Path | None
+
+
+def validate_command(request: ValidateRequest) -> int:
+    """Prints a line for each document and what is wrong with it, and a table at the end.
 
     Returns:
         0 when all are right, else 1.
 
     Raises:
-        UsageError: A path is missing, or there is nothing to validate.
+        UsageError: A path is missing, there is nothing to validate, or the file of earlier proofs is none.
     """
     import typer
+    from rich.console import Console
 
-    project = find_project(explicit=project_folder)
-    catalogue = load_catalogue(project)
-    files = list(_files(paths)) if paths else list(own_task_paths(project).values())
+    project = find_project(explicit=request.project)
+    files = list(_files(request.paths)) if request.paths else list(own_task_paths(project).values())
     if not files:
         raise UsageError("nothing to validate; name a task document or a folder of them")
-    faulty = 0
-    for file in files:
-        problems, proven = document_problems(file, catalogue), ""
-        if prove and not problems:
-            proof = _prove(file, catalogue, project)
-            problems = [f"{finding.name}: {finding.detail}" for finding in proof.failures]
-            proven = f"  {_count(proof)}"
-        faulty += bool(problems)
-        typer.echo(f"{'FAIL' if problems else 'ok  '}  {file.stem}{proven}")
-        for problem in problems:
+    done: dict[Path, Validation] = {}
+    for validation in _validated(files, project, request):
+        done[validation.file] = validation
+        note = ", unchanged" if validation.unchanged else ""
+        typer.echo(f"{'ok  ' if validation.ok else 'FAIL'}  {validation.file.stem}{note}")
+        for problem in validation.lines:
             typer.echo(f"      {problem}")
-    typer.echo(f"{len(files) - faulty} of {len(files)} tasks are right")
-    return 1 if faulty else 0
+    ordered = [done[file] for file in dict.fromkeys(files)]
+    if len(ordered) > 1 or request.prove:
+        Console().print(_table(ordered, proofs=request.prove))
+    right = sum(validation.ok for validation in ordered)
+    typer.echo(f"{right} of {len(ordered)} tasks are right")
+    return 0 if right == len(ordered) else 1
 
 
-def document_problems(file: Path, catalogue: Catalogue) -> list[str]:
-    """Returns what is wrong with one document, as lines; empty when all is right."""
+def _validated(files: Sequence[Path], project: Project, request: ValidateRequest) -> Iterator[Validation]:
+    """Every document once, in the order in which they are done: those that need no device first."""
+    catalogue = load_catalogue(project)
+    checked = [validate_document(file, catalogue) for file in dict.fromkeys(files)]
+    if not request.prove:
+        yield from checked
+        return
+    proven = Proven(request.state or project.root / DEFAULT, fresh=request.fresh)
+    digests = ProofDigests(project, request.seed)
+    waiting: dict[str, list[Validation]] = {}
+    for validation in checked:
+        if validation.composed is None or not validation.ok:
+            yield validation
+            continue
+        digest = digests.of(validation.composed)
+        findings = proven.find(validation.composed.task.id, digest)
+        if findings is not None:
+            yield with_findings(validation, findings, unchanged=True)
+        else:
+            waiting.setdefault(digest, []).append(validation)
+    pool = ThreadPoolExecutor(request.jobs, thread_name_prefix="prove")
     try:
-        composed = compose(read_document(file), catalogue)
-    except CrabError as error:
-        return [str(error)]
-    return description_problems(composed)
+        jobs = {
+            pool.submit(prove_document, validation, project, seed=request.seed): (digest, validation)
+            for digest, validations in waiting.items()
+            for validation in validations
+        }
+        for job in as_completed(jobs):
+            validation = job.result()
+            if validation.composed is not None:
+                proven.keep(validation.composed.task.id, jobs[job][0], validation.findings)
+            yield validation
+    finally:
+        # Interrupted: what runs is let end, so that its devices are closed; what waits is dropped.
+        pool.shutdown(cancel_futures=True)
 
 
-def description_problems(composed: ComposedTask) -> list[str]:
-    """Returns a line for each literal value that the description does not name: nobody could know it."""
-    description = composed.document.description
-    return [
-        f"subtask {part.id}: the description does not name {name} = {value!r}"
-        for part in composed.document.subtasks
-        for name, value in part.parameters.items()
-        if not isinstance(value, Link) and str(value) not in description
-    ]
+def _table(validations: Iterable[Validation], *, proofs: bool) -> object:
+    from rich.table import Column, Table
+
+    table = Table(
+        Column("task", no_wrap=True, overflow="ignore"),
+        *("form", "fits", "words"),
+        *(PROOFS if proofs else ()),
+        box=None,
+        pad_edge=False,
+    )
+    for validation in validations:
+        stages = [_mark(validation, stage) for stage in (FORM, FITS, WORDS)]
+        tried = [_tried(validation, begin) for begin in PROOFS.values()] if proofs else []
+        table.add_row(validation.file.stem, *stages, *tried)
+    return table
+
+
+def _mark(validation: Validation, stage: str) -> str:
+    problems = validation.problems.get(stage)
+    return "-" if problems is None else "FAIL" if problems else "ok"
+
+
+def _tried(validation: Validation, begin: tuple[str, ...]) -> str:
+    if PROOF not in validation.problems:
+        return "-"
+    found = [finding.ok for finding in validation.findings if finding.name.startswith(begin)]
+    if begin == PROOFS["misses"] and found:
+        return f"{sum(found)}/{len(found)}"
+    return "-" if not found else "ok" if all(found) else "FAIL"
 
 
 def _files(paths: Sequence[Path]) -> Iterable[Path]:
@@ -76,29 +152,3 @@ def _files(paths: Sequence[Path]) -> Iterable[Path]:
             yield path
         else:
             raise UsageError(f"{path}: no such file; name a task document or a folder of them")
-
-
-def _prove(file: Path, catalogue: Catalogue, project: Project) -> Proof:
-    from crab.run.build import load_kind
-    from crab.testing.subtask import prove_task
-
-    composed = compose(read_document(file), catalogue)
-    environments = {
-        role: load_kind(project, kind).provider().start({}) for role, kind in composed.task.environments.items()
-    }
-    try:
-        return prove_task(composed, environments)
-    finally:
-        for environment in environments.values():
-            environment.close()
-
-
-def _count(proof: Proof) -> str:
-    """Says how much was tried, and how much of it is as it should be."""
-    misses = [finding for finding in proof.findings if finding.name.startswith("near_miss ")]
-    rules = [finding for finding in proof.findings if finding not in misses]
-    return f"{_of(rules)} rules kept, {_of(misses)} near misses refused"
-
-
-def _of(findings: Sequence[Finding]) -> str:
-    return f"{sum(finding.ok for finding in findings)}/{len(findings)}"

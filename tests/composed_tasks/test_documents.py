@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from crab.cli.validate import description_problems
 from crab.compose.document import Link, document_text, read_document
+from crab.testing.validation import description_problems
 from subtasks.ubuntu import SUBTASKS
 from tests.composed_tasks.documents import PATHS, composed
 from tests.composed_tasks.write_schema import SCHEMA, schema_text

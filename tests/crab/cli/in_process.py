@@ -29,13 +29,22 @@ class CommandLine:
 
     def __init__(self, project: Path, capture: pytest.CaptureFixture[str]) -> None:
         self.project = project
+        self._temporary = project
         self._capture = capture
 
     def __call__(self, *arguments: str | Path) -> Done:
         """Runs one command."""
         status = main([*map(str, arguments), "--project", str(self.project)])
+        self._forget()
         printed = self._capture.readouterr()
         return Done(status, printed.out, printed.err)
+
+    def _forget(self) -> None:
+        """Drops the modules of a temporary project, as the end of a process would."""
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if file is not None and self._temporary in Path(file).parents:
+                del sys.modules[name]
 
     def refused(self, *arguments: str | Path) -> str:
         """Runs a command that must be refused in one line, and returns the line."""
