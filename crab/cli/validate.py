@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from crab.environment import Finding
 from crab.errors import UsageError
 from crab.loading import Project, find_project
 from crab.run.build import load_catalogue, own_task_paths
@@ -46,7 +47,7 @@ class ValidateRequest:
 
 
 def validate_command(request: ValidateRequest) -> int:
-    """Prints a line for each document and what is wrong with it, and a table at the end.
+    """Prints a line for each document and what is wrong with it, and a table of several at the end.
 
     Returns:
         0 when all are right, else 1.
@@ -64,12 +65,11 @@ def validate_command(request: ValidateRequest) -> int:
     done: dict[Path, Validation] = {}
     for validation in _validated(files, project, request):
         done[validation.file] = validation
-        note = ", unchanged" if validation.unchanged else ""
-        typer.echo(f"{'ok  ' if validation.ok else 'FAIL'}  {validation.file.stem}{note}")
+        typer.echo(f"{'ok  ' if validation.ok else 'FAIL'}  {validation.file.stem}{_count(validation)}")
         for problem in validation.lines:
             typer.echo(f"      {problem}")
     ordered = [done[file] for file in dict.fromkeys(files)]
-    if len(ordered) > 1 or request.prove:
+    if len(ordered) > 1:
         Console().print(_table(ordered, proofs=request.prove))
     right = sum(validation.ok for validation in ordered)
     typer.echo(f"{right} of {len(ordered)} tasks are right")
@@ -111,6 +111,20 @@ def _validated(files: Sequence[Path], project: Project, request: ValidateRequest
     finally:
         # Interrupted: what runs is let end, so that its devices are closed; what waits is dropped.
         pool.shutdown(cancel_futures=True)
+
+
+def _count(validation: Validation) -> str:
+    """Says how much was tried, how much of it is as it should be, and whether it was tried now."""
+    if PROOF not in validation.problems:
+        return ""
+    misses = [finding for finding in validation.findings if finding.name.startswith(PROOFS["misses"])]
+    rules = [finding for finding in validation.findings if finding not in misses]
+    unchanged = ", unchanged" if validation.unchanged else ""
+    return f"  {_of(rules)} rules kept, {_of(misses)} near misses refused{unchanged}"
+
+
+def _of(findings: Sequence[Finding]) -> str:
+    return f"{sum(finding.ok for finding in findings)}/{len(findings)}"
 
 
 def _table(validations: Iterable[Validation], *, proofs: bool) -> object:

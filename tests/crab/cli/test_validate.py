@@ -72,9 +72,9 @@ def test_what_was_proven_is_not_proven_again(crab: CommandLine) -> None:
     third = crab("validate", "--prove")
 
     assert "unchanged" not in first.out
-    assert "write-note, unchanged" in second.out
-    assert "note-then-message, unchanged" not in second.out
-    assert row(second, "write-note") == row(first, "write-note")
+    assert "ok    write-note  7/7 rules kept, 3/3 near misses refused\n" in first.out
+    assert "ok    write-note  7/7 rules kept, 3/3 near misses refused, unchanged\n" in second.out
+    assert "ok    note-then-message  7/7 rules kept, 5/5 near misses refused\n" in second.out
     assert third.out.count("unchanged") == 1
     assert "unchanged" not in crab("validate", "--prove", "--fresh").out
     assert (crab.project / ".crab" / "validated.json").is_file()
@@ -122,7 +122,7 @@ def test_failed_proofs_say_what_and_are_tried_again(wrong: CommandLine) -> None:
     assert "2 of 4 tasks are right" in done.out
     again = wrong("validate", "--prove")
     assert again.status == 1
-    assert "easy, unchanged" not in again.out
+    assert "FAIL  easy  7/7 rules kept, 3/4 near misses refused\n" in again.out
     assert again.out.count("unchanged") == 2
 
 
