@@ -23,7 +23,7 @@ DESKTOP = "desktop"
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds between two looks at something that is not there yet."""
 
-LATE_SECONDS = 0.8
+LATE_SECONDS = 0.6
 """A file dialog takes its choice about 0.3 s after the key is pressed, and nothing moves meanwhile."""
 
 Gesture = Generator[OracleCall | None, Observations, Observations]
