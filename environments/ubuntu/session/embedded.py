@@ -124,7 +124,8 @@ class EmbeddedSession:
         """Kill everything and remove every file; may be called twice, and start() may follow."""
         self._stop()
         if self._base is not None:
-            shutil.rmtree(self._base, ignore_errors=True)
+            home.empty(self._base)
+            self._base.rmdir()
             self._base = None
 
     def _check_place(self) -> None:

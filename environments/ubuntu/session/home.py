@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
+import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from environments.ubuntu.session.applications import default_applications, installed
@@ -14,6 +16,7 @@ from environments.ubuntu.session.themes import COLOURS, Theme
 
 _TEMPLATE = Path(__file__).with_name("template")
 FOLDERS = ("Desktop", "Documents", "Downloads", "Pictures")
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MARK = re.compile(r"@([a-z_]+)@")
 _LAUNCHERS = ("file_manager", "text_editor", "terminal")
 
@@ -54,29 +57,50 @@ def seed(home: Path, *, inside: Path, applications: Path, theme: Theme) -> None:
 
 
 def empty(directory: Path) -> None:
-    """Remove everything in ``directory``, whatever permissions its owner gave to the contents; create it if absent.
+    """Remove everything in ``directory``, whatever its owner made of it; create it if absent.
+
+    Folders may be closed, and nested deeper than a path can tell or a recursion follow.
 
     Raises:
         OSError: Something could not be removed.
     """
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o700)
-    for entry in list(os.scandir(directory)):
+    top = os.open(directory, _FOLDER)
+    try:
+        numbers = itertools.count()
+        # No name an agent could have taken before.
+        prefix = secrets.token_hex(8)
+        while folders := _remove_files(top):
+            for name in folders:
+                _dissolve(top, name, (f"{prefix}{number}" for number in numbers))
+    finally:
+        os.close(top)
+
+
+def _remove_files(folder: int) -> list[str]:
+    """Remove what is no folder; returns the folders, open to their owner."""
+    with os.scandir(folder) as scan:
+        entries = list(scan)
+    folders = []
+    for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            _open_up(entry.path)
-            shutil.rmtree(entry.path)
+            os.chmod(entry.name, 0o700, dir_fd=folder)
+            folders.append(entry.name)
         else:
-            os.unlink(entry.path)
+            os.unlink(entry.name, dir_fd=folder)
+    return folders
 
 
-def _open_up(top: str) -> None:
-    """Make every folder from ``top`` down accessible; from the top, since a closed folder hides what it holds."""
-    os.chmod(top, 0o700)
-    for folder, names, _ in os.walk(top):
-        for name in names:
-            path = os.path.join(folder, name)
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
+def _dissolve(top: int, name: str, names: Iterator[str]) -> None:
+    """Remove a folder and its files; the folders in it move up, each once in its life."""
+    folder = os.open(name, _FOLDER, dir_fd=top)
+    try:
+        for inner in _remove_files(folder):
+            os.rename(inner, next(names), src_dir_fd=folder, dst_dir_fd=top)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=top)
 
 
 def hand_over(directory: Path, uid: int) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
 from environments.ubuntu.session.display import remove_socket
+from environments.ubuntu.session.home import empty
 
 _PREFIX = "desktop-session-"
 _DISPLAY = "display"
@@ -41,7 +41,8 @@ def sweep() -> None:
             note = path / _DISPLAY
             # An X server that is still dying keeps its directory until the next sweep.
             if not note.is_file() or remove_socket(note.read_text(encoding="ascii")):
-                shutil.rmtree(path, ignore_errors=True)
+                empty(path)
+                path.rmdir()
 
 
 def _runs(pid: str) -> bool:

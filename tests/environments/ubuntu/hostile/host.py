@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -43,12 +44,18 @@ def running(word: str) -> list[int]:
     ]
 
 
-def mounts() -> str:
-    """The host's table of mounts."""
-    return Path("/proc/self/mountinfo").read_text()
+def mounts() -> list[str]:
+    """The host's table of mounts, line by line."""
+    return Path("/proc/self/mountinfo").read_text().splitlines()
 
 
-def memory() -> dict[str, int]:
-    """Lines of ``/proc/meminfo``, in bytes."""
-    lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
-    return {fields[0].rstrip(":"): int(fields[1]) << 10 for fields in lines}
+def memory_of(pids: Iterable[int]) -> int:
+    """Bytes of memory that processes use together, what they share counted once."""
+    total = 0
+    for pid in pids:
+        try:
+            lines = Path("/proc", str(pid), "smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+    return total

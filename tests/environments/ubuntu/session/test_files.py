@@ -94,6 +94,24 @@ def test_emptying_removes_what_its_owner_closed(tmp_path: Path) -> None:
     assert (elsewhere / "kept").read_text() == "x"
 
 
+def test_emptying_removes_what_is_nested_without_end(tmp_path: Path) -> None:
+    """Deeper than the longest path, and than any recursion goes; and wide."""
+    home = tmp_path / "home"
+    (home / "wide").mkdir(parents=True)
+    for number in range(300):
+        (home / "wide" / str(number)).mkdir()
+    before = os.open(home, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("n" * 200, dir_fd=before)
+        after = os.open("n" * 200, os.O_RDONLY, dir_fd=before)
+        os.close(before)
+        before = after
+    os.close(os.open("file", os.O_CREAT, dir_fd=before))
+    os.close(before)
+    empty(home)
+    assert list(home.iterdir()) == []
+
+
 def test_emptying_makes_what_is_missing(tmp_path: Path) -> None:
     empty(tmp_path / "new")
     assert (tmp_path / "new").is_dir()
