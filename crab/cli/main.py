@@ -233,6 +233,18 @@ def validate(
 
 
 @app.command()
+def new(
+    kind: Annotated[str, typer.Argument(help="environment, subtask, task or agent.")],
+    name: Annotated[str, typer.Argument(help="Of the project; lower-case letters, digits and hyphens.")],
+    folder: Annotated[Path | None, typer.Option("--dir", help="Where it goes; ./NAME by default.")] = None,
+) -> None:
+    """Start a project of your own: an example, and the tests of its contract."""
+    from crab.cli.new import new_command
+
+    new_command(kind, name, folder)
+
+
+@app.command()
 def report(directory: Annotated[Path, typer.Argument(help="A run directory.")]) -> None:
     """Print the table of a run and write its HTML report."""
     from crab.cli.report import report_command
