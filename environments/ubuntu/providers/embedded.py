@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -30,6 +29,7 @@ from crab.remote.client import RemoteEnvironment
 from environments.ubuntu.providers.options import EmbeddedOptions, read_options
 from environments.ubuntu.sandbox.launch import OuterSandbox, launch_outer, wait_for
 from environments.ubuntu.session import applications
+from environments.ubuntu.session.scratch import SERVER, SOCKET, make_scratch
 
 T = TypeVar("T")
 
@@ -65,8 +65,8 @@ class EmbeddedProvider:
             ProviderUnavailable: Something is missing on this machine; the message says how to get it.
         """
         checked = read_options(options)
-        directory = Path(tempfile.mkdtemp(prefix="crab-ubuntu-"))
-        socket = directory / "server.sock"
+        directory = make_scratch(SERVER)
+        socket = directory / SOCKET
         sandbox: OuterSandbox | None = None
         try:
             sandbox = launch_outer(

@@ -1,4 +1,4 @@
-"""The session's directory of temporary files, and clearing away those whose owner was killed."""
+"""Directories of temporary files, and clearing away those whose owner was killed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,31 @@ from pathlib import Path
 
 from environments.ubuntu.session.display import remove_socket
 from environments.ubuntu.session.home import empty
+from environments.ubuntu.session.readiness import accepts
 
-_PREFIX = "desktop-session-"
+SESSION = "desktop-session-"
+"""Beginning of the name of a session's directory."""
+
+SERVER = "crab-ubuntu-"
+"""Beginning of the name of the directory of a server's socket."""
+
+SOCKET = "server.sock"
+"""The socket in a server's directory."""
+
 _DISPLAY = "display"
 
 
-def make_scratch() -> Path:
+def make_scratch(prefix: str = SESSION) -> Path:
     """Make a private directory, named after this process, and remove those of processes that are gone.
+
+    Args:
+        prefix: Beginning of its name.
 
     Returns:
         The new directory, mode 0700.
     """
-    sweep()
-    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+    sweep(prefix)
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
 
 
 def note_display(scratch: Path, display: str) -> None:
@@ -29,18 +41,20 @@ def note_display(scratch: Path, display: str) -> None:
     (scratch / _DISPLAY).write_text(display, encoding="ascii")
 
 
-def sweep() -> None:
-    """Remove the directories and X sockets of sessions whose process no longer exists; others' are left alone."""
-    for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*")):
-        owner = path.name.removeprefix(_PREFIX).partition("-")[0]
+def sweep(prefix: str = SESSION) -> None:
+    """Remove the directories and X sockets whose process no longer exists; others' are left alone."""
+    for path in sorted(Path(tempfile.gettempdir()).glob(f"{prefix}*-*")):
+        owner = path.name.removeprefix(prefix).partition("-")[0]
         if not owner.isdigit() or _runs(owner):
             continue
         with contextlib.suppress(OSError):
-            if path.lstat().st_uid != os.geteuid():
+            # Root gives a server's directory to the user id that its sandbox runs as.
+            if path.is_symlink() or os.geteuid() not in (0, path.stat().st_uid):
                 continue
             note = path / _DISPLAY
-            # An X server that is still dying keeps its directory until the next sweep.
-            if not note.is_file() or remove_socket(note.read_text(encoding="ascii")):
+            # A server that is still dying keeps its directory until the next sweep.
+            dead = not note.is_file() or remove_socket(note.read_text(encoding="ascii"))
+            if dead and not accepts(path / SOCKET):
                 empty(path)
                 path.rmdir()
 

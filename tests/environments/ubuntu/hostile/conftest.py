@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from environments.ubuntu import UBUNTU
-from tests.environments.ubuntu.hostile import host
+from tests.environments.ubuntu import host
 from tests.environments.ubuntu.hostile.agent import HostileAgent
 from tests.environments.ubuntu.sandbox.sandboxed import need_bubblewrap
 from tests.environments.ubuntu.waiting import until

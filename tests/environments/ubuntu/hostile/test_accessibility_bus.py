@@ -7,7 +7,7 @@ import time
 import pytest
 
 from crab.observation import AccessibilityNode, ObservationRequest
-from tests.environments.ubuntu.hostile import host
+from tests.environments.ubuntu import host
 from tests.environments.ubuntu.hostile.agent import HostileAgent
 
 pytestmark = pytest.mark.desktop

@@ -11,7 +11,7 @@ import pytest
 
 from environments.ubuntu import UBUNTU
 from environments.ubuntu.warden import FILES
-from tests.environments.ubuntu.hostile import host
+from tests.environments.ubuntu import host
 from tests.environments.ubuntu.hostile.agent import HostileAgent
 from tests.environments.ubuntu.waiting import until
 

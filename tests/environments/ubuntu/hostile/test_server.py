@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from crab.errors import EnvironmentFailure
-from tests.environments.ubuntu.hostile import host
+from tests.environments.ubuntu import host
 from tests.environments.ubuntu.hostile.agent import HostileAgent
 from tests.environments.ubuntu.hostile.conftest import Runner
 from tests.environments.ubuntu.waiting import until

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.environments.ubuntu.hostile import host
+from tests.environments.ubuntu import host
 from tests.environments.ubuntu.hostile.agent import HostileAgent
 from tests.environments.ubuntu.waiting import until
 

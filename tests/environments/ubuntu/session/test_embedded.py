@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -74,38 +72,6 @@ def test_a_start_leaves_nothing_of_the_one_before(fresh: Sandboxed) -> None:
     assert fresh.output("gsettings", "get", "org.gnome.desktop.interface", "text-scaling-factor") == "1.0"
     assert "654321" not in fresh.output("sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
     assert sorted(fresh.window_classes()) == ["Pcmanfm", "Tint2"]
-
-
-def test_fifty_resets_pile_up_nothing(running: Sandboxed) -> None:
-    """Processes, descriptors, threads, sockets and files stay level, each time with programs left running."""
-    counts = []
-    for number in range(50):
-        running.call("start", seed=number)
-        counts.append(running.call("count"))
-        if number % 10 == 0:
-            running.call("spawn", argv=["mousepad"])
-            running.wait_for_window("Mousepad")
-    for what in ("processes", "descriptors", "threads", "sockets", "files"):
-        early = max(count[what] for count in counts[:5])
-        late = max(count[what] for count in counts[-5:])
-        assert late <= early + 2, (what, [count[what] for count in counts])
-    assert running.call("health") is None
-
-
-def test_four_side_by_side_do_not_meet() -> None:
-    """Each has its own display, files and processes, though all four use the same names for them."""
-    with ExitStack() as stack:
-        worlds = [stack.enter_context(sandboxed()) for _ in range(4)]
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda world: world.call("start"), worlds))
-        for number, world in enumerate(worlds):
-            world.output("sh", "-c", f"echo {number} >$HOME/number; echo {number} >/tmp/number")
-            world.output("sh", "-c", f"printf {number} | xclip -selection clipboard >/dev/null 2>&1")
-        for number, world in enumerate(worlds):
-            assert world.output("sh", "-c", "cat $HOME/number /tmp/number").split() == [str(number)] * 2
-            assert world.output("xclip", "-selection", "clipboard", "-o") == str(number)
-        worlds[0].close()
-        assert [world.call("health") for world in worlds[1:]] == [None] * 3
 
 
 def test_it_outlives_the_thread_that_started_it(fresh: Sandboxed) -> None:
