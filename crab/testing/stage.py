@@ -49,6 +49,7 @@ class Stage:
         limits: Of every trial.
         directory: Where records go.
         oracle: The first trial of the oracle, once there was one.
+        latest: The latest trial of all.
     """
 
     composed: ComposedTask
@@ -57,6 +58,7 @@ class Stage:
     limits: LimitsSpec
     directory: Path
     oracle: Trial | None = field(default=None)
+    latest: Trial | None = field(default=None)
 
     def trial(self, name: str, agent: Agent) -> Trial:
         """Runs one trial of an agent and returns what came of it."""
@@ -81,7 +83,8 @@ class Stage:
             finally:
                 agent.close()
         record = TrialRecord(directory)
-        return Trial(record.result(), record.events)
+        self.latest = Trial(record.result(), record.events)
+        return self.latest
 
     def solve(self, name: str, mutations: Mapping[str, Solve] | None = None, *, instances: int | None = None) -> Trial:
         """Runs the oracle of the first instances, all by default."""

@@ -228,7 +228,8 @@ def needs_are_complete(stage: Stage) -> None:
 
 def reset_brings_0_back(stage: Stage) -> None:
     """After all these trials a reset brings back the start state: doing nothing reaches nothing again."""
-    stage.solve("oracle_before_reset")
+    if stage.latest is None or not stage.latest.passed:
+        stage.solve("oracle_before_reset")
     _require_nothing(stage.trial("idle_after_reset", Idle()))
 
 
