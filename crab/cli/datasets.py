@@ -57,7 +57,7 @@ def generate_command(templates: Sequence[str], seeds: str, out: Path, author: st
     _refuse_existing(out, documents)
     for document in documents.values():
         write_text(out / f"{document.id}.json", document_text(document))
-    typer.echo(f"{len(documents)} task documents in {out}, as drafts for review")
+    typer.echo(f"task documents in {out}, as drafts for review: {len(documents)}")
 
 
 def export_command(names: Sequence[str], form: str, out: Path | None, project_folder: Path | None) -> None:
@@ -93,7 +93,7 @@ def export_command(names: Sequence[str], form: str, out: Path | None, project_fo
             write_text((out or Path()) / name, text)
             for loss in losses(task.document, catalogue) if form == "v0" else ():
                 typer.echo(f"note: {loss}", err=True)
-    typer.echo(f"{len(tasks)} tasks in {out}")
+    typer.echo(f"tasks in {out}: {len(tasks)}")
 
 
 def read_seeds(text: str) -> list[int]:

@@ -56,11 +56,9 @@ def import_command(
         write_text(report, json.dumps(_report(files), indent=2, ensure_ascii=False) + "\n")
     faulty = [file for file in files if any(fault.severity < Severity.NOTE for fault in file.faults)]
     foreign = {template.reference for file in files for template in file.foreign}
-    typer.echo(f"{len(targets)} of {len(files)} files became drafts in {out}; {len(faulty)} have faults")
+    typer.echo(f"files: {len(files)}; drafts in {out}: {len(targets)}; files with faults: {len(faulty)}")
     if foreign:
-        typer.echo(
-            f"{len(foreign)} templates are not in this project; tasks that use them do not compose until they are"
-        )
+        typer.echo(f"templates this project does not have, without which their tasks do not compose: {len(foreign)}")
     return 1 if faulty else 0
 
 

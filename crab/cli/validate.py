@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crab.environment import Finding
 from crab.errors import UsageError
@@ -22,6 +23,9 @@ from crab.testing.validation import (
     validate_document,
     with_findings,
 )
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 PROOFS = {
     "fresh": ("doing_nothing_scores_0",),
@@ -56,7 +60,6 @@ def validate_command(request: ValidateRequest) -> int:
         UsageError: A path is missing, there is nothing to validate, or the file of earlier proofs is none.
     """
     import typer
-    from rich.console import Console
 
     project = find_project(explicit=request.project)
     files = list(_files(request.paths)) if request.paths else list(own_task_paths(project).values())
@@ -70,7 +73,7 @@ def validate_command(request: ValidateRequest) -> int:
             typer.echo(f"      {problem}")
     ordered = [done[file] for file in dict.fromkeys(files)]
     if len(ordered) > 1:
-        Console().print(_table(ordered, proofs=request.prove))
+        _show(_table(ordered, proofs=request.prove))
     right = sum(validation.ok for validation in ordered)
     typer.echo(f"{right} of {len(ordered)} tasks are right")
     return 0 if right == len(ordered) else 1
@@ -127,7 +130,17 @@ def _of(findings: Sequence[Finding]) -> str:
     return f"{sum(finding.ok for finding in findings)}/{len(findings)}"
 
 
-def _table(validations: Iterable[Validation], *, proofs: bool) -> object:
+def _show(table: Table) -> None:
+    """Prints a table as wide as it is: ids and marks are never cut, whatever the terminal."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console()
+    width = Measurement.get(console, console.options.update(max_width=1000), table).maximum
+    Console(width=max(width, console.width)).print(table)
+
+
+def _table(validations: Iterable[Validation], *, proofs: bool) -> Table:
     from rich.table import Column, Table
 
     table = Table(

@@ -22,7 +22,7 @@ def test_faults_are_printed_and_decide_the_status(crab: CommandLine, tmp_path: P
     assert (
         "    blocks: spelling: subtask 0 (set_wallpaper): photo_path is '/home/crab/Pictures/harbour.png'" in done.out
     )
-    assert "1 of 1 files became drafts" in done.out
+    assert "files: 1; drafts in" in done.out
     (path,) = (tmp_path / "new").iterdir()
     assert read_document(path).subtasks[0].template == "set_wallpaper@1"
 
@@ -32,7 +32,7 @@ def test_notes_alone_are_no_failure(crab: CommandLine, tmp_path: Path) -> None:
     done = crab("tasks", "import", DOCUMENTS / "sound.json", "--out", tmp_path / "new")
 
     assert done.status == 0
-    assert "1 templates are not in this project" in done.out
+    assert "templates this project does not have" in done.out
 
 
 def test_a_report_for_programs(crab: CommandLine, tmp_path: Path) -> None:
@@ -86,4 +86,6 @@ def test_samples_through_the_command_line(crab: CommandLine, v0_samples: list[Pa
     done = crab("tasks", "import", v0_samples[0].parents[1], "--out", tmp_path / "new")
 
     assert done.status == 1
-    assert f"{len(v0_samples)} of {len(v0_samples)} files became drafts" in done.out
+    assert (
+        f"files: {len(v0_samples)}; drafts in {tmp_path / 'new'}: {len(v0_samples)}; files with faults: 8" in done.out
+    )
