@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
+
+import numpy as np
+from PIL import Image
 
 from crab.errors import UsageError
 from crab.observation import ACCESSIBILITY_TRACK, AccessibilityNode, Bounds, Observation
 from crab.perception.marks import TEXT_ROLES, Mark, contains, holds, reading_order, tidied
+from crab.perception.stacking import Plane, is_above
 
 USABLE_ROLES = TEXT_ROLES | frozenset(
     [
@@ -59,26 +64,38 @@ class AccessibilityMarker:
         """
         if observation.accessibility is None:
             raise UsageError("marks from accessibility need the accessibility tree: run with --accessibility")
-        return marks_from_tree(observation.accessibility, (observation.now.width, observation.now.height))
+        frame = observation.now
+        with Image.open(io.BytesIO(frame.data)) as image:
+            grey = np.asarray(image.convert("L"), dtype=np.int16)
+        return marks_from_tree(observation.accessibility, (frame.width, frame.height), grey)
 
 
-def marks_from_tree(root: AccessibilityNode, screen: tuple[int, int]) -> tuple[Mark, ...]:
+def marks_from_tree(root: AccessibilityNode, screen: tuple[int, int], grey: Plane | None = None) -> tuple[Mark, ...]:
     """Returns marks of an accessibility tree, tidied, window by window (the active one first) in reading order.
 
-    What an inactive window shows where the active one lies is left out, since it is covered.
+    What is covered by another window is left out.
 
     Args:
         root: The whole tree.
         screen: Width and height of the screen in pixels.
+        grey: Brightness of the screenshot, from which is told which of two inactive windows lies on the other; without
+            it only the active one is known to lie on all.
     """
     windows = sorted(_windows(root), key=lambda window: "active" not in window.states)
-    active = windows[0].bounds if windows and "active" in windows[0].states else None
     found: list[Mark] = []
     for window in windows:
-        covering = active if "active" not in window.states else None
-        marks = [mark for mark in _usable(window) if not _is_covered(mark, covering)]
+        covers = [] if "active" in window.states else [o.bounds for o in windows if _lies_on(o, window, grey)]
+        marks = [mark for mark in _usable(window) if not any(_is_covered(mark, cover) for cover in covers)]
         found += reading_order(marks)
     return tidied(found, screen)
+
+
+def _lies_on(upper: AccessibilityNode, lower: AccessibilityNode, grey: Plane | None) -> bool:
+    if upper is lower or upper.bounds is None or lower.bounds is None:
+        return False
+    if "active" in upper.states:
+        return True
+    return grey is not None and is_above(upper.bounds, lower.bounds, grey)
 
 
 def _windows(root: AccessibilityNode) -> Iterator[AccessibilityNode]:
