@@ -172,7 +172,7 @@ def test_a_number_of_another_device_is_refused_by_name() -> None:
 def test_numbers_begin_again_before_they_grow_too_long() -> None:
     """At no time are two marks of one look called the same."""
     grounding, desktop, phone = stage()
-    for turn in range(400):
+    for turn in range(200):
         desktop.open("Notepad" if turn % 2 else "Other")
         shown = look(grounding, desktop, phone)
         numbers = [mark.id for view in shown.values() for mark in view.marks]
