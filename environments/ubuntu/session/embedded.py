@@ -29,12 +29,13 @@ from environments.ubuntu.session.inner import NOBODY, Inner
 from environments.ubuntu.session.readiness import accepts, root_window, wait_until
 from environments.ubuntu.session.scratch import make_scratch, note_display
 from environments.ubuntu.session.themes import Theme
+from environments.ubuntu.x11.connection import exists
 
 _SECONDS = 20.0
 _DYING_SECONDS = 0.5
 
-# Without walls all sessions share one directory of X sockets; a number per process keeps them from racing for one.
-_FIRST_DISPLAY, _DISPLAYS = 1000, 50_000
+# Without walls all sessions share one directory of X sockets; where each process begins to look keeps them from racing.
+_FIRST_DISPLAY, _DISPLAYS, _STRIDE = 1000, 50_000, 7919
 _ACCESSIBILITY = "/usr/libexec/at-spi-bus-launcher"
 _MENU_ENTRIES = Path("/usr/share/applications")
 
@@ -149,7 +150,7 @@ class EmbeddedSession:
 
     def _build(self) -> SessionHandle:
         base = self._make_base()
-        number = None if self._walled else _FIRST_DISPLAY + os.getpid() % _DISPLAYS
+        number = None if self._walled else _free_number()
         if number is not None:
             note_display(base, f":{number}")
         self._server = server = XServer(self._options.screen, base / "cookie", number)
@@ -288,3 +289,10 @@ class EmbeddedSession:
         if self._base is not None:
             for directory in (HOME_OUTSIDE if self._walled else self._base / "home", self._runtime):
                 home.empty(directory)
+
+
+def _free_number() -> int:
+    """A display's number on which no X server listens."""
+    first = os.getpid()
+    numbers = (_FIRST_DISPLAY + (first + step * _STRIDE) % _DISPLAYS for step in range(_DISPLAYS))
+    return next(number for number in numbers if not exists(f":{number}"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crab.errors import EnvironmentFailure
+from environments.ubuntu.x11.connection import open_display
 
 _INTERVAL = 0.004
 _GRACE_SECONDS = 3.0
@@ -119,22 +119,9 @@ def root_window(display: str, cookie_file: Path) -> Iterator[RootWindow]:
     Raises:
         EnvironmentFailure: The X server refused or is gone.
     """
-    # Xlib reads the cookie's place from the environment only; put back what was there, others may share the process.
-    before = os.environ.get("XAUTHORITY")
-    os.environ["XAUTHORITY"] = str(cookie_file)
-    try:
-        from Xlib import display as xlib
-        from Xlib import error
+    from Xlib import error
 
-        try:
-            connection = xlib.Display(display)
-        except (error.DisplayError, error.ConnectionClosedError, OSError) as problem:
-            raise EnvironmentFailure(f"cannot connect to the X server {display}: {problem}") from problem
-    finally:
-        if before is None:
-            os.environ.pop("XAUTHORITY", None)
-        else:
-            os.environ["XAUTHORITY"] = before
+    connection = open_display(display, cookie_file)
     try:
         yield RootWindow(connection)
     except error.ConnectionClosedError as problem:

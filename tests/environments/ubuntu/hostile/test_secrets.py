@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from environments.ubuntu import UBUNTU
+from tests.environments.ubuntu import host
 from tests.environments.ubuntu.hostile.agent import HostileAgent
 from tests.environments.ubuntu.hostile.conftest import SECRET_VARIABLE, Runner
 
@@ -91,6 +92,10 @@ def test_processes_of_host_and_server_cannot_be_seen(agent: HostileAgent, trial:
     environments = agent.output("cat /proc/[0-9]*/environ | tr '\\0' '\\n'")
     for word in (SECRET_VARIABLE, "PYTHONPATH", "CRAB", str(PROJECT), str(runner.directory)):
         assert word not in environments
+    servers = [pid for pid, line in host.descendants().items() if "ubuntu.server" in line]
+    assert servers
+    for pid in servers:
+        assert SECRET_VARIABLE.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
     for pid in (os.getpid(), os.getppid()):
         if pid > 500:
             assert agent.run(f"ls /proc/{pid}")[0] != 0

@@ -230,7 +230,6 @@ def test_an_ordinary_user_needs_no_root(tmp_path: Path) -> None:
         keeper.stdin.write(json.dumps(order).encode() + b"\n")
         keeper.stdin.flush()
         line = keeper.stdout.readline()
-        keeper.stdin.close()
         assert line, keeper.stderr.read().decode()
         assert keeper.wait(20) == 0
     facts = json.loads(line)
