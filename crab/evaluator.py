@@ -73,6 +73,11 @@ class Evaluator(ABC):
     def environments(self) -> frozenset[str]:
         """Roles of all environments it asks."""
 
+    @property
+    @abstractmethod
+    def leaves(self) -> int:
+        """Number of evaluator functions it may call, each with a deadline of its own."""
+
     @abstractmethod
     def rebound(self, roles: Mapping[str, str]) -> Evaluator:
         """Returns the same question asked of other environments; roles not in the mapping stay."""
@@ -136,6 +141,11 @@ class Leaf(Operation, Evaluator):
         """The one role it asks, or none."""
         return frozenset() if self.environment is None else frozenset({self.environment})
 
+    @property
+    def leaves(self) -> int:
+        """One."""
+        return 1
+
     def rebound(self, roles: Mapping[str, str]) -> Leaf:
         """Returns the same leaf on another environment."""
         if self.environment is None:
@@ -186,6 +196,11 @@ class Combination(Evaluator):
     def environments(self) -> frozenset[str]:
         """Roles of all parts."""
         return frozenset().union(*(part.environments for part in self.parts))
+
+    @property
+    def leaves(self) -> int:
+        """Those of all parts."""
+        return sum(part.leaves for part in self.parts)
 
     def rebound(self, roles: Mapping[str, str]) -> Combination:
         """Returns the same expression over other environments."""

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from crab.agent import Usage
 from crab.record.schema import LimitsSpec, Reason
@@ -58,34 +58,43 @@ class LimitWatch:
             return Reason.INVALID_ACTION
         return None
 
-    @contextmanager
-    def interrupting(self) -> Iterator[None]:
-        """Raises `TimeUp` inside the block when the time is over; outside the main thread it only bounds nothing.
+    def interrupting(self) -> AbstractContextManager[None]:
+        """Raises `TimeUp` inside the block when the trial's time is over; see `ringing_at`."""
+        return ringing_at(self._ends)
 
-        A signal can reach Python code of the main thread only; the driver's own time-out covers everything else.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
 
-        armed = True
+@contextmanager
+def ringing_at(ends: float) -> Iterator[None]:
+    """Raises `TimeUp` inside the block at a moment of the monotonic clock, again and again until the block ends.
 
-        def ring(number: int, frame: object) -> None:
-            if armed:
-                raise TimeUp
+    A signal can reach Python code of the main thread only: elsewhere nothing rings, and the driver's own time-out
+    covers what hangs.
 
-        began = time.monotonic()
-        previous = signal.signal(signal.SIGALRM, ring)
-        others = signal.setitimer(signal.ITIMER_REAL, max(0.001, self._ends - began), AGAIN_SECONDS)
+    Args:
+        ends: When to ring, in seconds.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    armed = True
+
+    def ring(number: int, frame: object) -> None:
+        if armed:
+            raise TimeUp
+
+    began = time.monotonic()
+    previous = signal.signal(signal.SIGALRM, ring)
+    others = signal.setitimer(signal.ITIMER_REAL, max(0.001, ends - began), AGAIN_SECONDS)
+    try:
         try:
-            try:
-                yield
-            finally:
-                # From here on a late ring is silent, so that the cleaning up below is never left half done.
-                armed = False
+            yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, previous)
-            if others[0] > 0:
-                # Whoever runs us had set the one alarm that a process has, for example for a test.
-                signal.setitimer(signal.ITIMER_REAL, max(0.001, others[0] - (time.monotonic() - began)), others[1])
+            # From here on a late ring is silent, so that the cleaning up below is never left half done.
+            armed = False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+        if others[0] > 0:
+            # Whoever runs us had set the one alarm that a process has, for example for a test.
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, others[0] - (time.monotonic() - began)), others[1])

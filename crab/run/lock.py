@@ -49,6 +49,21 @@ def make_lock(project: Project, trials: Iterable[tuple[TrialSpec, ComposedTask]]
     return lock
 
 
+def read_lock(path: Path) -> Lock:
+    """Reads a ``lock.json``.
+
+    Raises:
+        RecordError: It is damaged.
+    """
+    try:
+        lock = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RecordError(f"{path}: damaged ({error}); restore it, or use a new --out") from error
+    if not isinstance(lock, dict):
+        raise RecordError(f"{path}: damaged (not a JSON object); restore it, or use a new --out")
+    return lock
+
+
 def merge_lock(old: Lock, new: Lock, where: Path) -> Lock:
     """Returns the lock of a continued run: the old one, extended.
 

@@ -10,9 +10,13 @@ from typing import Any
 
 from crab.environment import Environment
 from crab.errors import CrabError, DeadlineExceeded, ProbeFailure
-from crab.evaluator import Probes, Verdict
+from crab.evaluator import EVALUATION_SECONDS, Probes, ProbeSource, Verdict
 from crab.graph import Checkpoint
 from crab.record.writer import TrialWriter
+from crab.run.limits import TimeUp, ringing_at
+
+HANGING_SECONDS = 2.0
+"""How long a checker may overrun its deadline, for a probe on its way back, before it is given up."""
 
 
 class StepProbes:
@@ -36,11 +40,20 @@ class StepProbes:
         def source(role: str, deadline: float) -> Probes:
             return _RoleProbes(self, checkpoint.id, role, deadline)
 
-        verdict = checkpoint.evaluator.evaluate(source)
+        verdict = self._within_time(checkpoint, source)
         self._writer.event(
             "check", step=self._step, checkpoint=checkpoint.id, value=verdict.value, reason=verdict.reason
         )
         return verdict
+
+    def _within_time(self, checkpoint: Checkpoint, source: ProbeSource) -> Verdict:
+        """Evaluates, and gives up on a checker that hangs: then the answer is unknown."""
+        seconds = EVALUATION_SECONDS * checkpoint.evaluator.leaves + HANGING_SECONDS
+        try:
+            with ringing_at(time.monotonic() + seconds):
+                return checkpoint.evaluator.evaluate(source)
+        except TimeUp:
+            return Verdict(None, f"{checkpoint.evaluator.name}: did not answer within {seconds:g} s")
 
     def answer(self, checkpoint: str, role: str, deadline: float, name: str, arguments: Mapping[str, Any]) -> Any:
         """Returns the answer to one question, from memory when it was asked before in this step."""

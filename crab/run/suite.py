@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +20,7 @@ from crab.record.reader import TrialRecord, read_document
 from crab.record.schema import SCHEMA_VERSION, Reason, Result, State, Status, TrialSpec
 from crab.record.trajectory import write_derived
 from crab.record.writer import ESCAPED, write_atomic
-from crab.run.lock import Lock, merge_lock
+from crab.run.lock import Lock, merge_lock, read_lock
 from crab.run.trial import EXIT_HOPELESS
 
 GRACE_SECONDS = 60.0
@@ -26,6 +28,9 @@ GRACE_SECONDS = 60.0
 
 TERM_SECONDS = 10.0
 """How long an interrupted trial may take to close its devices before it is killed."""
+
+HELD_BY = ".driver"
+"""File in the run directory that its driver holds locked; it says which process that is."""
 
 RETRIABLE = (Reason.ENVIRONMENT_ERROR, Reason.EVALUATOR_ERROR, Reason.INTERRUPTED)
 """Endings that, when invalid, are tried again."""
@@ -86,7 +91,34 @@ class Suite:
             ModelRejected: A model's endpoint refuses what every trial would ask; the message names what to look at.
             KeyboardInterrupt: Interrupted; running trials are recorded as interrupted, and the run can be continued.
         """
-        self._open()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._refuse_foreign()
+        with self._alone():
+            self._open()
+            return self._run()
+
+    def _refuse_foreign(self) -> None:
+        others = [path for path in self.directory.iterdir() if path.name != HELD_BY]
+        if others and not (self.directory / "config.json").exists():
+            raise UsageError(f"{self.directory} is not empty and no run directory; name another --out")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Holds the run directory, so that no second driver writes there; the kernel lets go when this one dies."""
+        with (self.directory / HELD_BY).open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                other = file.read().strip() or "unknown"
+                message = f"{self.directory}: another run (process {other}) is writing here"
+                raise UsageError(f"{message}; wait for it, or name another --out") from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
+
+    def _run(self) -> list[Result]:
         done = {spec.path: result for spec in self.specs if (result := self._valid_result(spec)) is not None}
         waiting = [spec for spec in self.specs if spec.path not in done]
         if self.watcher is not None:
@@ -103,23 +135,24 @@ class Suite:
         return [done[spec.path] for spec in self.specs]
 
     def _open(self) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
         config, lock = self.directory / "config.json", self.directory / "lock.json"
-        if any(self.directory.iterdir()) and not config.exists():
-            raise UsageError(f"{self.directory} is not empty and no run directory; name another --out")
         merged = self.lock
         if lock.exists():
-            merged = merge_lock(json.loads(lock.read_text(encoding="utf-8")), self.lock, self.directory)
+            merged = merge_lock(read_lock(lock), self.lock, self.directory)
         document = {"schema_version": SCHEMA_VERSION, **self.config}
         write_atomic(config, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         write_atomic(lock, json.dumps(merged, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
 
     def _valid_result(self, spec: TrialSpec) -> Result | None:
         record = TrialRecord(self.directory / spec.path)
-        if not (record.directory / "events.jsonl").exists() or not record.ended:
+        if not (record.directory / "events.jsonl").exists():
             return None
-        result = record.result()
-        return result if result.valid else None
+        try:
+            result = record.result() if record.ended else None
+        except RecordError:
+            # A damaged record is kept as an earlier attempt, and the trial is run again.
+            return None
+        return result if result is not None and result.valid else None
 
     async def _run_all(self, waiting: Sequence[TrialSpec]) -> dict[str, Result]:
         slots = asyncio.Semaphore(self.jobs)
@@ -148,12 +181,14 @@ class Suite:
 
     async def _run_child(self, spec: TrialSpec) -> Result:
         directory = self.directory / spec.path
-        with tempfile.TemporaryDirectory(prefix="crab-spec-") as temporary:
-            spec_file = Path(temporary) / "spec.json"
-            spec_file.write_text(spec.model_dump_json(), encoding="utf-8")
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=self.directory, prefix=".spec-", suffix=".json"
+        ) as spec_file:
+            spec_file.write(spec.model_dump_json())
+            spec_file.flush()
             process = await asyncio.create_subprocess_exec(
                 *self.command,
-                str(spec_file),
+                spec_file.name,
                 str(directory),
                 str(os.getpid()),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -169,6 +204,8 @@ class Suite:
             except TimeoutError:
                 timed_out = True
                 complaint = f"did not end within {GRACE_SECONDS:g} s of its time limit"
+                # Asking it to end would have it recorded as a person's interrupt.
+                _signal_group(process.pid, signal.SIGKILL)
             finally:
                 await _end(process)
         return self._conclude(spec, process.returncode, complaint, timed_out=timed_out)
@@ -220,9 +257,16 @@ def _line(result: Result) -> str:
 
 
 def collect_results(directory: Path) -> list[Result]:
-    """Returns the result of every ended trial of a run directory, sorted by agent, task and seed."""
-    records = (TrialRecord(path.parent) for path in (directory / "trials").glob("*/*/s*/events.jsonl"))
-    results = [record.result() for record in records if record.ended]
+    """Returns the result of every ended, readable trial of a run directory, sorted by agent, task and seed."""
+    results: list[Result] = []
+    for path in (directory / "trials").glob("*/*/s*/events.jsonl"):
+        record = TrialRecord(path.parent)
+        try:
+            if record.ended:
+                results.append(record.result())
+        except RecordError:
+            # The report names damaged records; they have no result to collect.
+            continue
     return sorted(results, key=lambda result: (result.agent, result.task, result.seed))
 
 
@@ -236,12 +280,14 @@ def _close_record(record: TrialRecord, status: int | None, complaint: str, *, ti
     """Ends the record of a child that could not do so itself: killed, crashed, or hung beyond its limit."""
     events = record.events
     at = events[-1]["at"] if events else 0.0
-    blame = "agent" if timed_out else "infrastructure"
-    reason = Reason.TIME_LIMIT if timed_out else Reason.ENVIRONMENT_ERROR
-    message = complaint or f"the trial's process ended with status {status}"
+    # After an observation it was the agent's turn; anything else that hangs is not its doing.
+    agents = timed_out and events[-1]["event"] == "observation"
+    blame = "agent" if agents else "infrastructure"
+    reason = Reason.TIME_LIMIT if agents else Reason.ENVIRONMENT_ERROR
+    message = complaint or f"the trial's process ended with status {status}; trial.log holds its last words"
     endings: list[dict[str, Any]] = [
         {"event": "error", "where": "driver", "type": "TrialProcessEnded", "message": message, "blame": blame},
-        {"event": "trial_end", "reason": reason, "valid": timed_out, "seconds": at},
+        {"event": "trial_end", "reason": reason, "valid": agents, "seconds": at},
     ]
     path = record.directory / "events.jsonl"
     whole = path.read_bytes()
@@ -255,7 +301,7 @@ def _close_record(record: TrialRecord, status: int | None, complaint: str, *, ti
     status_path = record.directory / "status.json"
     if status_path.exists():
         old = read_document(status_path, Status)
-        state = State.DONE if timed_out else State.INVALID
+        state = State.DONE if agents else State.INVALID
         write_atomic(status_path, old.model_copy(update={"state": state}).model_dump_json() + "\n")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import logging
 import os
 import signal
@@ -21,7 +20,11 @@ from crab.record.reader import read_document
 from crab.record.schema import Reason, State, TrialSpec
 from crab.record.writer import TrialWriter
 from crab.run.build import build_agent, composed_from_spec, load_kind
+from crab.run.channel import Channel
 from crab.run.episode import Ending, Episode, EpisodeSettings
+
+PR_SET_CHILD_SUBREAPER = 36
+"""Linux ``prctl`` option: orphans below this process become its children (linux/prctl.h)."""
 
 PR_SET_PDEATHSIG = 1
 """Linux ``prctl`` option: the signal this process gets when its parent dies (linux/prctl.h)."""
@@ -33,13 +36,20 @@ EXIT_INTERRUPTED = 130
 """Exit status of a trial that was interrupted."""
 
 
-def run_trial(directory: Path, spec: TrialSpec, *, mirror: Callable[[dict[str, Any]], None] | None = None) -> Ending:
+def run_trial(
+    directory: Path,
+    spec: TrialSpec,
+    *,
+    mirror: Callable[[dict[str, Any]], None] | None = None,
+    print_to: Callable[[Path], None] | None = None,
+) -> Ending:
     """Runs one trial in this process and records it.
 
     Args:
         directory: The trial directory; an earlier attempt there is kept.
         spec: What to run.
         mirror: Called with every event as it is written.
+        print_to: Called with the trial's log as soon as it may be written to.
 
     Returns:
         How it ended; infrastructure trouble is an invalid ending, not an exception.
@@ -53,6 +63,8 @@ def run_trial(directory: Path, spec: TrialSpec, *, mirror: Callable[[dict[str, A
     with ExitStack() as cleanup:
         writer = cleanup.enter_context(TrialWriter(directory, spec, mirror=mirror))
         cleanup.enter_context(_logging_to(directory / "trial.log"))
+        if print_to is not None:
+            print_to(directory / "trial.log")
         cleanup.callback(_close_quietly, agent.close, f"agent {spec.agent.id}")
         try:
             environments: dict[str, Environment] = {}
@@ -145,22 +157,19 @@ def exec_trial(spec_file: Path, directory: Path, parent: int) -> int:
     _die_with_parent(parent)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     directory.mkdir(parents=True, exist_ok=True)
-    output = sys.stdout
-
-    def mirror(event: dict[str, Any]) -> None:
-        output.write(json.dumps(event, separators=(",", ":")) + "\n")
-        output.flush()
-
+    channel = Channel()
     try:
         spec = read_document(spec_file, TrialSpec)
-        ending = run_trial(directory, spec, mirror=mirror)
+        ending = run_trial(directory, spec, mirror=channel.event, print_to=channel.print_to)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except CrabError as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        channel.complain(f"{type(error).__name__}: {error}")
         return 1
+    finally:
+        _end_descendants()
     if ending.hopeless:
-        sys.stderr.write(f"{ending.hopeless}\n")
+        channel.complain(ending.hopeless)
         return EXIT_HOPELESS
     return 0
 
@@ -170,6 +179,22 @@ def _die_with_parent(parent: int) -> None:
     if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     if os.getppid() != parent:
         # The driver died before the call above.
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _end_descendants() -> None:
+    """Kills what agents and checkers started and left behind, in whatever session it runs."""
+    while children := _children():
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        for child in children:
+            os.waitpid(child, 0)
+
+
+def _children() -> list[int]:
+    """Ids of this process's children, adopted orphans included; empty where the kernel does not tell."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return [int(child) for found in lists for child in found.read_text().split()]

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_IXOTH
 from typing import Any
 
 import pytest
@@ -51,8 +52,10 @@ def ordinary_user(home: Path) -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
-    for folder in (home, *home.parents[:3]):
-        folder.chmod(0o755)
+    # However deep the test runner put our folder, everybody may enter it.
+    for folder in (home, *home.parents):
+        if not folder.stat().st_mode & S_IXOTH:
+            folder.chmod(0o755)
     os.seteuid(NOBODY)
     try:
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from stat import S_IXOTH
 
 import pytest
 
@@ -45,9 +46,10 @@ def test_a_bubblewrap_that_is_refused_is_found_by_trying(monkeypatch: pytest.Mon
     fake = tmp_path / "bwrap"
     fake.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
     fake.chmod(0o755)
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(0o755)
+    # However deep the test runner put our folder, everybody may enter it.
+    for folder in (tmp_path, *tmp_path.parents):
+        if not folder.stat().st_mode & S_IXOTH:
+            folder.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     findings = {finding.name: finding for finding in probe()}
     assert findings["bwrap"].ok
