@@ -33,7 +33,7 @@ class Runner:
     answer: str
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def runner() -> Iterator[Runner]:
     """A runner with a secret in its memory and environment, and a directory of its own for temporary files."""
     need_bubblewrap()
@@ -45,7 +45,7 @@ def runner() -> Iterator[Runner]:
     shutil.rmtree(directory)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running_agent(runner: Runner) -> Iterator[HostileAgent]:
     """An agent whose desktop ends without leaving a process, mount or file."""
     before = set(host.descendants())
