@@ -258,6 +258,13 @@ class Provider(Protocol):
 
     name: str
 
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Checks options without starting anything, so that a run is refused before it begins.
+
+        Raises:
+            UsageError: An option is unknown or has a wrong value.
+        """
+
     def start(self, options: Mapping[str, Any]) -> Environment:
         """Starts a device.
 

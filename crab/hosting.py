@@ -267,6 +267,16 @@ class InProcessProvider:
         """Says which kind of environment the devices are."""
         self._kind = kind
 
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Refuses every option: there are none.
+
+        Raises:
+            UsageError: An option is given.
+        """
+        if options:
+            kind = self._kind.kind if self._kind is not None else "this kind"
+            raise UsageError(f"{kind}/{self.name} takes no options, got {sorted(options)[0]!r}")
+
     def start(self, options: Mapping[str, Any]) -> Environment:
         """Returns a new environment.
 
@@ -275,8 +285,7 @@ class InProcessProvider:
         """
         if self._kind is None:
             raise UsageError("this provider belongs to no kind of environment; make both with in_process")
-        if options:
-            raise UsageError(f"{self._kind.kind}/{self.name} takes no options, got {sorted(options)[0]!r}")
+        self.check(options)
         return HostedEnvironment(self._kind, self._device(), self.describe())
 
     def diagnose(self) -> tuple[Finding, ...]:

@@ -25,6 +25,7 @@ toy = { object = "crab.testing.toy_subtasks:TOY_SUBTASKS", help = "Subtasks of t
 [tool.crab.agents]
 unmade = { object = "toy_agents:UnmadeAgent", help = "Raises while it is made." }
 slow = { object = "toy_agents:SlowAgent", help = "Never decides." }
+chatty = { object = "toy_agents:ChattyAgent", help = "Prints, and leaves processes behind." }
 crashing = { object = "toy_agents:CrashingAgent", help = "Ends its process." }
 """
 
@@ -96,7 +97,10 @@ AGENTS = '''\
 
 import os
 import signal
+import subprocess
 import threading
+
+from crab.agent import Call, Decision
 
 
 class SlowAgent:
@@ -115,6 +119,17 @@ class SlowAgent:
 class UnmadeAgent(SlowAgent):
     def __init__(self):
         raise RuntimeError("no key is set")
+
+
+class ChattyAgent(SlowAgent):
+    name = "chatty"
+
+    def decide(self, observations):
+        print("not an event")
+        os.write(1, b"nor this")
+        subprocess.Popen(["sleep", "987"])
+        subprocess.Popen(["sleep", "987"], start_new_session=True)
+        return Decision((Call("complete"),))
 
 
 class CrashingAgent(SlowAgent):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -289,20 +291,37 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit status. Errors of CRAB become one line on standard error.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a sign must not end a run that goes well.
+            stream.reconfigure(errors="replace")
     command = typer.main.get_command(app)
     try:
         status = command.main(args=arguments, prog_name="crab", standalone_mode=False)
     except CrabError as error:
-        sys.stderr.write(f"crab: {_one_line(error)}\n")
+        _say(str(error))
         return EXIT_INFRASTRUCTURE if isinstance(error, InfrastructureError) else EXIT_USAGE
-    except KeyboardInterrupt:
-        sys.stderr.write("crab: interrupted\n")
-        return EXIT_INTERRUPTED
-    except typer.Abort:
-        return EXIT_INTERRUPTED
+    except (KeyboardInterrupt, typer.Abort):
+        status = EXIT_INTERRUPTED
+    except OSError as error:
+        return _system_line(error)
     except Exception as error:  # noqa: BLE001  the parser's own errors share no public base; others are raised again
         return _usage_line(error)
+    if status == EXIT_INTERRUPTED:
+        # The parser makes this status of Ctrl-C without a word.
+        _say("interrupted; a run continues where it stopped with the same command")
     return int(status or 0)
+
+
+def _system_line(error: OSError) -> int:
+    """Shows what the system refused: a path that cannot be written, a full disk, a reader that went away."""
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has enough; the interpreter must not try to write the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_USAGE
+    where = f"{error.filename}: " if error.filename else ""
+    _say(f"{where}{error.strerror or error}; look at the path, its permissions and the free space")
+    return EXIT_USAGE
 
 
 def _usage_line(error: Exception) -> int:
@@ -310,12 +329,14 @@ def _usage_line(error: Exception) -> int:
     show = getattr(error, "format_message", None)
     if show is None:
         raise error
-    sys.stderr.write(f"crab: {show()}; see `crab --help`\n")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "crab"
+    _say(f"{show().rstrip('.')}; see `{command} --help`")
     return int(getattr(error, "exit_code", EXIT_USAGE))
 
 
-def _one_line(error: CrabError) -> str:
-    return " ".join(str(error).split())
+def _say(text: str) -> None:
+    sys.stderr.write(f"crab: {' '.join(text.split())}\n")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,12 @@ class LineWatcher:
         self._say(result_line(spec, result, self._ended, self._total))
 
     def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        try:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        except (OSError, SystemExit):
+            # Nobody reads any more (where rich would end the process), or the disk is full: the trials go on, and
+            # the records are what counts.
+            self._console.quiet = True
 
 
 @dataclass

@@ -102,8 +102,8 @@ def task_paths(project: Project) -> dict[str, Path]:
 def own_task_paths(project: Project) -> dict[str, Path]:
     """Returns what ``all`` stands for: the project's own task documents, or the bundled ones when it has none."""
     paths = task_paths(project)
-    homes = [(project.root / name).resolve() for name in project.tasks]
-    own = {id: path for id, path in paths.items() if any(path.resolve().is_relative_to(home) for home in homes)}
+    homes = [(project.root / name).absolute() for name in project.tasks]
+    own = {id: path for id, path in paths.items() if any(path.absolute().is_relative_to(home) for home in homes)}
     return own or paths
 
 
@@ -185,9 +185,10 @@ def _environment_spec(project: Project, role: str, kind: str, options: RunOption
     entries = project.entries("environments")
     provider = options.providers.get(role, options.providers.get(kind))
     settings = options.provider_options.get(role, options.provider_options.get(kind, {}))
-    resolved = load_kind(project, kind).provider(provider).name
+    chosen = load_kind(project, kind).provider(provider)
+    chosen.check(settings)
     reference = entries[kind].object if kind in entries else kind
-    return EnvironmentSpec(kind=kind, reference=reference, provider=resolved, options=dict(settings))
+    return EnvironmentSpec(kind=kind, reference=reference, provider=chosen.name, options=dict(settings))
 
 
 def task_spec(composed: ComposedTask) -> TaskSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,7 +62,7 @@ def validate_document(file: Path, catalogue: Catalogue) -> Validation:
         return Validation(file, None, {FORM: (str(error),)})
     except CrabError as error:
         return Validation(file, None, {FORM: (), FITS: (str(error),)})
-    fits = link_problems(composed)
+    fits = link_problems(composed) + environment_problems(composed)
     return Validation(file, composed, {FORM: (), FITS: tuple(fits), WORDS: tuple(description_problems(composed))})
 
 
@@ -72,7 +73,24 @@ def description_problems(composed: ComposedTask) -> list[str]:
         f"subtask {part.id}: the description does not name {name} = {value!r}"
         for part in composed.document.subtasks
         for name, value in part.parameters.items()
-        if not isinstance(value, Link) and str(value) not in description
+        if not isinstance(value, Link) and not _names(description, str(value))
+    ]
+
+
+def _names(description: str, value: str) -> bool:
+    """Whether a value stands in a text as itself: a 3 is not named by 13, nor ``an`` by ``plan``."""
+    before = r"(?<!\w)" if re.match(r"\w", value) else ""
+    after = r"(?!\w)" if re.search(r"\w\Z", value) else ""
+    return re.search(f"{before}{re.escape(value)}{after}", description) is not None
+
+
+def environment_problems(composed: ComposedTask) -> list[str]:
+    """Returns a line for each environment that no subtask uses: each trial would start a device for nothing."""
+    used = {role for instance in composed.instances for role in instance.roles.values()}
+    return [
+        f"environment {role!r} is used by no subtask; leave it out"
+        for role in composed.document.environments
+        if role not in used
     ]
 
 

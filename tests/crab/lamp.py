@@ -106,6 +106,9 @@ class Shop:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Takes any option."""
+
     def start(self, options: Mapping[str, Any]) -> Environment:
         return HostedEnvironment(LAMP, Lamp(), self.describe())
 

@@ -57,6 +57,14 @@ class EmbeddedProvider:
 
     name = "embedded"
 
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Checks options; see `environments.ubuntu.providers.options.EmbeddedOptions`.
+
+        Raises:
+            UsageError: An option is unknown or has a wrong value.
+        """
+        read_options(options)
+
     def start(self, options: Mapping[str, Any]) -> Environment:
         """Starts one desktop; see `environments.ubuntu.providers.options.EmbeddedOptions`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -130,6 +131,61 @@ def test_unknown_provider_and_option(project: Path, tmp_path: Path) -> None:
     assert "has no provider 'vm'" in refused(*base, "--provider", "toy_desktop=vm")
     assert "NAME=VALUE" in refused(*base, "--provider", "vm")
     assert "ROLE.KEY=VALUE" in refused(*base, "--option", "theme=dark")
+
+
+def test_option_of_a_provider_that_takes_none_leaves_no_directory(project: Path, tmp_path: Path) -> None:
+    """It is refused before the run begins, so the corrected command meets no trace of it."""
+    out = tmp_path / "out"
+    base = ("run", "--agent", "noop", "--tasks", "write-note", "--out", str(out), "--project", str(project))
+    assert "takes no options" in refused(*base, "--option", "toy_desktop.theme=dark")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("out", ["{file}", "{file}/below", "/proc/crab", "/dev/null/x"])
+def test_out_directory_that_cannot_be(project: Path, tmp_path: Path, out: str) -> None:
+    """A file, a path below a file, a place where nothing can be made: named, with what to look at."""
+    file = tmp_path / "file"
+    file.write_text("mine")
+    path = out.format(file=file)
+    line = refused("run", "--agent", "noop", "--tasks", "write-note", "--out", path, "--project", str(project))
+    assert path.rpartition("/below")[0] in line or path in line
+    assert file.read_text() == "mine"
+
+
+def test_damaged_lock(project: Path, tmp_path: Path) -> None:
+    """It is named, and what to do."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "config.json").write_text('{"schema_version": 1}')
+    (out / "lock.json").write_text("{")
+    line = refused("run", "--agent", "noop", "--tasks", "write-note", "--out", str(out), "--project", str(project))
+    assert "lock.json" in line
+    assert "--out" in line
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_terminal_that_cannot_show_every_sign(project: Path, tmp_path: Path, encoding: str) -> None:
+    """The run goes well, with other signs on the screen."""
+    command = [sys.executable, "-P", "-m", "crab.cli.main", "run", "--agent", "oracle", "--tasks", "write-note"]
+    command += ["--out", str(tmp_path / "out"), "--project", str(project)]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_reader_that_goes_away(project: Path, tmp_path: Path) -> None:
+    """`crab run | head -1` ends without a traceback, and the trials are done."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-P", "-m", "crab.cli.main", "run", "--agent", "noop", "--seeds", "3"]
+    command += ["--out", str(out), "--project", str(project), "--no-report"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert b"Traceback" not in errors
+    assert len(list(out.glob("trials/noop/*/s*/result.json"))) == 6
 
 
 def test_port_in_use(project: Path) -> None:

@@ -22,7 +22,8 @@ from crab.errors import (
     RateLimited,
     Unreachable,
 )
-from crab.graph import chain
+from crab.evaluator import evaluator
+from crab.graph import Checkpoint, chain
 from crab.hosting import HostedEnvironment
 from crab.observation import Observation, ObservationRequest, Observations
 from crab.record.schema import LimitsSpec, Reason
@@ -334,3 +335,21 @@ def test_a_call_that_could_not_be_read_is_refused_with_its_problem(tmp_path: Pat
     assert played.ending.reason is Reason.SUCCESS
     assert [event["reason"] for event in played.of("invalid_call")] == ["malformed_call", "skipped"]
     assert agent.seen[1].results[0].error == "not JSON: {"
+
+
+@evaluator
+def spins() -> bool:
+    """Never answers, and asks no probe whose deadline could end it."""
+    while True:
+        pass
+
+
+def test_a_checker_that_hangs_is_unknown_and_nobodys_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up after its deadline, and the record says which checkpoint it was."""
+    monkeypatch.setattr("crab.run.probing.EVALUATION_SECONDS", 0.1)
+    monkeypatch.setattr("crab.run.probing.HANGING_SECONDS", 0.1)
+
+    played = play(tmp_path, toy_task(chain(Checkpoint("spinning", spins))), Script([OPEN]))
+
+    assert (played.ending.reason, played.ending.valid) == (Reason.EVALUATOR_ERROR, False)
+    assert "spinning is unknown: spins: did not answer" in played.of("error")[-1]["message"]
