@@ -135,7 +135,9 @@ class Agent(Protocol):
     """Anything that decides. Made anew for each trial; every implementation passes ``crab.testing.agent``.
 
     A class whose decisions depend on more files than its own, such as prompts, may list their paths in a class
-    attribute ``files``: a run that is continued notices when they have changed.
+    attribute ``files``: a run that is continued notices when they have changed. A class that needs a privileged track,
+    such as the accessibility tree, may say so by a static method ``tracks``, which is given the agent's settings and
+    returns the names of tracks: they are switched on for its trials, and their records name them.
     """
 
     name: str

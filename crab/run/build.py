@@ -41,7 +41,7 @@ class RunOptions:
         limits: What ends a trial.
         providers: Provider name by role or kind; a kind's default provider where none is named.
         provider_options: Options of the provider, by role or kind.
-        tracks: Privileged tracks; an oracle always has the accessibility tree.
+        tracks: Privileged tracks of all trials; those that an agent needs are added for its own.
         frames_per_second: Frames of the time between two turns; None for the present frame only.
         start_time: ISO 8601 in UTC.
         agent_settings: Keyword arguments of the agent's constructor, by agent id.
@@ -147,14 +147,32 @@ def agent_name(reference: str) -> str:
     return reference.rpartition(":")[2] or reference
 
 
+def agent_tracks(project: Project, agent: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the privileged tracks that an agent needs with these settings; see `crab.agent.Agent`.
+
+    Raises:
+        LoadingError: There is no such agent.
+        DefinitionError: It names a track that does not exist.
+    """
+    if agent == ORACLE:
+        return (ACCESSIBILITY_TRACK,)
+    tell = getattr(project.load("agents", agent), "tracks", None)
+    tracks = tuple(tell(settings)) if callable(tell) else ()
+    unknown = [track for track in tracks if track != ACCESSIBILITY_TRACK]
+    if unknown:
+        raise DefinitionError(f"agent {agent!r} needs the track {unknown[0]!r}; there is: {ACCESSIBILITY_TRACK}")
+    return tracks
+
+
 def make_spec(project: Project, composed: ComposedTask, agent: str, seed: int, options: RunOptions) -> TrialSpec:
     """Resolves one trial so far that a child process can run it and the report can show it.
 
     Raises:
         UsageError: A needed probe or application role is not offered by the chosen provider, or a name is unknown.
     """
-    if agent != ORACLE:
-        project.load("agents", agent)
+    id = agent_name(agent)
+    settings = dict(options.agent_settings.get(id, {}))
+    tracks = tuple(dict.fromkeys((*options.tracks, *agent_tracks(project, agent, settings))))
     task = composed.task
     environments = {role: _environment_spec(project, role, kind, options) for role, kind in task.environments.items()}
     for role, needs in task.needs.items():
@@ -164,14 +182,10 @@ def make_spec(project: Project, composed: ComposedTask, agent: str, seed: int, o
         missing += [f"application role {name!r}" for name in needs.roles if name not in provider.applications]
         if missing:
             raise UsageError(f"task {task.id} needs {missing[0]} of {role!r}, which {provider.name} does not offer")
-    tracks = options.tracks
-    if agent == ORACLE and ACCESSIBILITY_TRACK not in tracks:
-        tracks = (*tracks, ACCESSIBILITY_TRACK)
-    id = agent_name(agent)
     return TrialSpec(
         project=str(project.root),
         task=task_spec(composed),
-        agent=AgentSpec(id=id, reference=agent, settings=dict(options.agent_settings.get(id, {}))),
+        agent=AgentSpec(id=id, reference=agent, settings=settings),
         environments=environments,
         seed=seed,
         start_time=options.start_time,
