@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from crab.models.chat import Image, Text
 from crab.observation import AccessibilityNode, CallResult, Observation, Observations
+
+if TYPE_CHECKING:
+    from crab.perception.grounding import Shown
 
 ELEMENT_LINES = 150
 """Elements of one screen that are listed, at most."""
@@ -15,14 +19,27 @@ VALUE_LENGTH = 4000
 """Characters of one result that are shown, at most."""
 
 
-def turn_parts(observations: Observations) -> Iterator[Text | Image]:
-    """Yields what a turn shows: for each device its pictures, oldest first, and its elements where they are given."""
+def turn_parts(
+    observations: Observations, shown: Mapping[str, Shown], *, marked: bool = False, elements: bool = True
+) -> Iterator[Text | Image]:
+    """Yields what a turn shows: for each device its pictures, oldest first, and what is on the last of them.
+
+    Args:
+        observations: What there is to be seen.
+        shown: The present picture of each device, as it is shown.
+        marked: Whether marks are listed.
+        elements: Whether the elements of the accessibility tree are listed, where there is one.
+    """
     for role, observation in observations.environments.items():
         for frame in observation.frames:
             when = "now" if frame is observation.now else f"{observation.now.time - frame.time:.1f} s ago"
             yield Text(f"Screen of {role}, {when}, {frame.width}×{frame.height} pixels:")
-            yield Image(frame.data, frame.media_type)
-        if observation.accessibility is not None:
+            present = shown[role] if frame is observation.now else None
+            yield Image(present.picture, present.media_type) if present else Image(frame.data, frame.media_type)
+        if marked:
+            listing = shown[role].listing
+            yield Text(f"Marks on the screen of {role}, as [number|label]:\n{listing or '(none)'}")
+        if elements and observation.accessibility is not None:
             yield Text(f"Elements of {role}, with their middle:\n" + "\n".join(_elements(observation)))
 
 

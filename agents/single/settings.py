@@ -10,6 +10,7 @@ from crab.errors import UsageError
 from crab.models.chat import ToolChoice
 from crab.models.openai_chat import BASE_URL, ChatSettings
 from crab.models.retry import RetryPolicy
+from crab.perception.sources import MarkSource
 
 
 class SingleSettings(BaseModel):
@@ -24,6 +25,8 @@ class SingleSettings(BaseModel):
         send_seed: Whether the trial's seed is sent; some endpoints refuse it.
         tool_choice: ``required`` forces a call in each answer, where the endpoint can.
         calls: Whether all calls of an answer are carried out, or only the first.
+        marks: What is marked with numbers on the pictures, to be named in place of a point: what the screenshot alone
+            shows, what the accessibility tree knows (a privileged track), both, or nothing.
         images: Pictures in one request, at most; those of the present turn are always sent.
         timeout: Seconds one request may take.
         attempts: Requests in all when an endpoint fails or asks to wait.
@@ -40,6 +43,7 @@ class SingleSettings(BaseModel):
     send_seed: bool = False
     tool_choice: ToolChoice | None = None
     calls: Literal["all", "first"] = "all"
+    marks: MarkSource = "visual"
     images: int = Field(default=4, ge=1)
     timeout: float = Field(default=120.0, gt=0)
     attempts: int = Field(default=6, ge=1)

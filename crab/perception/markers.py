@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from functools import cache
-from typing import Literal, TypeAlias
 
 import numpy as np
 from PIL import Image
@@ -16,10 +15,8 @@ from crab.perception.detection import marks_from_pixels
 from crab.perception.grounding import Marker
 from crab.perception.marks import Mark, merged, tidied
 from crab.perception.rapid import RapidReader
+from crab.perception.sources import MarkSource
 from crab.perception.text import TextReader
-
-MarkSource: TypeAlias = Literal["none", "visual", "accessibility", "merged"]
-"""What an agent's settings call them."""
 
 
 class VisualMarker:

@@ -1,7 +1,8 @@
 """A stand-in for a vision model on the real desktop: `read` is a brain for `crab.testing.chat_server.ChatServer`.
 
 It gets the bytes of a request and nothing else. Whether a terminal is open, where it is, how to open one, and whether
-it waits for a command, it finds out from the pixels; what to write stands in the task.
+it waits for a command, it finds out from the pixels; what to write stands in the task. Where the picture has marks, it
+names the number that is drawn at the place in place of a point.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from crab.perception.marks import area, holds
 from crab.testing.chat_server import Answer, Called
+from crab.testing.mark_reader import read_marks
 
 Pixels = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -52,13 +55,25 @@ def read(body: bytes) -> Answer:
         launcher = terminal_icon(screen)
         if launcher is None:
             return Answer("I see neither a terminal nor how to open one.", (WAIT,))
-        return Answer("I open a terminal.", (Called("click", dict(zip("xy", launcher, strict=True))),))
+        return Answer("I open a terminal.", (_click(request, screen, launcher),))
     if done == len(steps):
         return Answer("Everything is done.", (Called("complete"),))
     if waits_for_command(screen) != steps[done].at_prompt:
         return Answer("The terminal is not ready.", (WAIT,))
-    click = Called("click", dict(zip("xy", window, strict=True)))
+    click = _click(request, screen, window)
     return Answer(f"Step {done + 1}: I click into the terminal and type.", (click, *steps[done].calls))
+
+
+def _click(request: Mapping[str, Any], screen: Pixels, point: tuple[int, int]) -> Called:
+    """A click on a point: by the number of a mark around it, or by the point where it has none."""
+    texts = [part["text"] for part in request["messages"][-1]["content"] if part["type"] == "text"]
+    lists = [text for text in texts if text.startswith("Marks on the screen of ")]
+    numbers = [int(number) for text in lists for number in re.findall(r"^\[(\d+)\|", text, re.MULTILINE)]
+    marks = read_marks(screen, numbers)
+    at = [number for number, box in marks.items() if holds(box, point)]
+    if not at:
+        return Called("click", dict(zip("xy", point, strict=True)))
+    return Called("click", {"element": min(at, key=lambda number: area(marks[number]))})
 
 
 def steps_of(task: str) -> list[Step]:

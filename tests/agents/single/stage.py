@@ -17,7 +17,7 @@ from crab.agent import Agent, Decision, TaskView
 from crab.compose.composer import Catalogue, compose
 from crab.compose.document import TaskDocument
 from crab.environment import Environment
-from crab.observation import Frame, Observations
+from crab.observation import Frame, ObservationRequest, Observations
 from crab.record.reader import TrialRecord
 from crab.record.schema import LimitsSpec
 from crab.record.writer import TrialWriter
@@ -33,9 +33,9 @@ Look = Callable[[bytes], bytes]
 
 @contextmanager
 def single(brain: Brain, **settings: Any) -> Iterator[tuple[SingleAgent, ChatServer]]:
-    """A single agent whose model is this brain."""
+    """A single agent whose model is this brain; without marks, unless they are set."""
     with ChatServer(brain) as server:
-        agent = SingleAgent(**{"model": "m", "base_url": server.url, "api_key_env": None, **settings})
+        agent = SingleAgent(**{"model": "m", "base_url": server.url, "api_key_env": None, "marks": "none", **settings})
         try:
             yield agent, server
         finally:
@@ -106,11 +106,13 @@ def play_seed(
     actions: int = 15,
     seconds: float = 60.0,
     environments: Mapping[str, Environment] | None = None,
+    accessibility: bool = False,
 ) -> Played:
     """Plays one trial with a seed, which decides where things lie on the screens; on the toys where none is given."""
     limits = LimitsSpec(actions=actions, seconds=seconds)
     devices = environments or {role: hosted(kind) for role, kind in task.environments.items()}
     with TrialWriter(directory, spec_of(task, limits)) as writer:
-        ending = Episode(task, agent, devices, writer, EpisodeSettings(seed, START, limits)).run()
+        settings = EpisodeSettings(seed, START, limits, ObservationRequest(accessibility=accessibility))
+        ending = Episode(task, agent, devices, writer, settings).run()
     record = TrialRecord(directory)
     return Played(ending, record.result(), record.events, directory)

@@ -11,8 +11,9 @@ import pytest
 from agents.single import SingleAgent
 from crab.agent import Agent
 from crab.errors import UsageError
+from crab.observation import ObservationRequest
 from crab.record.schema import Reason
-from crab.testing.agent import AgentConformance
+from crab.testing.agent import AgentConformance, AgentSamples
 from crab.testing.chat_server import FAULTS, Answer, Body, Called, ChatServer, Reply, Script, Status, images_of
 from crab.testing.toy_reader import read
 from tests.agents.single.stage import play_seed, single, toy
@@ -36,7 +37,16 @@ class TestConformance(AgentConformance):
             self.servers.pop()
 
     def make_agent(self) -> Agent:
-        return SingleAgent(model="m", base_url=self.servers[-1].url, api_key_env=None)
+        return SingleAgent(model="m", base_url=self.servers[-1].url, api_key_env=None, marks="none")
+
+
+class TestConformanceWithMarks(TestConformance):
+    """It keeps them too when its model names marks in place of points."""
+
+    samples = AgentSamples(request=ObservationRequest(accessibility=True))
+
+    def make_agent(self) -> Agent:
+        return SingleAgent(model="m", base_url=self.servers[-1].url, api_key_env=None, marks="accessibility")
 
 
 def messages(request: bytes) -> list[dict[str, Any]]:
@@ -255,6 +265,7 @@ def test_settings_reach_the_wire(tmp_path: Path) -> None:
         ({"model": "m", "api_key": KEY}, "single.api_key: is no setting"),
         ({"model": "m", "images": "many"}, "single.images"),
         ({"model": "m", "calls": "some"}, "single.calls"),
+        ({"model": "m", "marks": "some"}, "single.marks"),
         ({"model": "m", "timeout": 0}, "single.timeout"),
         ({"model": "m", "base_url": "nowhere"}, "base_url"),
         ({"model": "m", "api_key_env": KEY}, "api_key_env names the environment variable"),

@@ -1,4 +1,4 @@
-"""A model that reads pixels solves tasks of the real desktop through coordinates."""
+"""A model that reads pixels solves tasks of the real desktop, through coordinates and through marks."""
 
 from __future__ import annotations
 
@@ -35,6 +35,19 @@ def test_looking_solves_tasks_of_the_desktop(name: str, desktop: Environment, tm
     assert (played.ending.reason, played.result.completion_ratio) == (Reason.SUCCESS, 1.0), played.of("decision")
     assert played.of("action", action="click"), "it pointed at something"
     assert not played.of("action", action="open_application")
+
+
+@pytest.mark.desktop
+def test_marks_of_the_screenshot_alone_solve_a_task_of_the_desktop(desktop: Environment, tmp_path: Path) -> None:
+    """The model opens the application by the number drawn at its icon."""
+    with single(read, marks="visual") as (agent, _):
+        task = composed(TASKS[SOLVED[0]]).task
+        played = play_seed(tmp_path, task, agent, 2, environments={"desktop": desktop}, seconds=120)
+
+    calls = [call for event in played.of("decision") for call in event["calls"] if call["name"] == "click"]
+    assert (played.ending.reason, played.result.completion_ratio) == (Reason.SUCCESS, 1.0), played.of("decision")
+    assert set(calls[0]["asked"]) == {"element"}
+    assert set(calls[0]["arguments"]) == {"x", "y"}
 
 
 @pytest.mark.desktop

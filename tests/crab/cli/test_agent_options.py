@@ -45,7 +45,7 @@ def everything(folder: Path) -> bytes:
 def test_a_run_with_a_key_leaves_no_trace_of_it(project: Path, tmp_path: Path) -> None:
     """The task is solved, settings are in the spec, tokens, EE and CE in the result, and the key is nowhere."""
     with ChatServer(read, key=KEY, models=["toy-reader"]) as server:
-        options = settings(model="toy-reader", base_url=server.url, api_key_env="TOY_KEY", images="2")
+        options = settings(model="toy-reader", base_url=server.url, api_key_env="TOY_KEY", images="2", marks="none")
         done = crab_run(project, tmp_path / "run", *options)
 
     assert done.returncode == 0, done.stderr
@@ -69,7 +69,7 @@ def test_what_no_trial_can_get_past_stops_the_run(
 ) -> None:
     """A refused key or an unknown model ends the run at the first trial with one line that names the setting."""
     with ChatServer(read, key=KEY, models=["toy-reader"]) as server:
-        options = settings(model=model, base_url=server.url, api_key_env="TOY_KEY")
+        options = settings(model=model, base_url=server.url, api_key_env="TOY_KEY", marks="none")
         done = crab_run(project, tmp_path / "run", "--seeds", "3", *options, key=key)
 
     line = done.stderr.strip()
