@@ -111,20 +111,29 @@ def run_options(request: RunRequest) -> RunOptions:
     Raises:
         UsageError: A ``NAME=VALUE`` is not of that form, or an agent cannot have it.
     """
-    provider_options: dict[str, dict[str, Any]] = {}
-    for name, value in assignments(request.options, "--option").items():
-        owner, dot, key = name.partition(".")
-        if not dot or not key:
-            raise UsageError(f"--option {name}={value}: write ROLE.KEY=VALUE or KIND.KEY=VALUE")
-        provider_options.setdefault(owner, {})[key] = literal(value)
     return RunOptions(
         limits=LimitsSpec(actions=request.max_actions, seconds=request.max_seconds, invalid_calls=request.max_invalid),
         providers=assignments(request.providers, "--provider"),
-        provider_options=provider_options,
+        provider_options=provider_options(request.options),
         agent_settings=agent_settings(request),
         tracks=(ACCESSIBILITY_TRACK,) if request.accessibility else (),
         frames_per_second=request.frames_per_second,
     )
+
+
+def provider_options(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Reads the options of providers, by role or kind.
+
+    Raises:
+        UsageError: One is not of the form ``ROLE.KEY=VALUE``.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in assignments(texts, "--option").items():
+        owner, dot, key = name.partition(".")
+        if not dot or not key:
+            raise UsageError(f"--option {name}={value}: write ROLE.KEY=VALUE or KIND.KEY=VALUE")
+        found.setdefault(owner, {})[key] = literal(value)
+    return found
 
 
 def agent_settings(request: RunRequest) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ import os
 import signal
 import socket as sockets
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +151,7 @@ class _Server:
         hosts: Iterable[str],
         limits: ServerLimits | None,
     ) -> None:
-        _require_extra()
+        require_extra("an environment server")
         self._environment = environment
         self._hosts = (*hosts, host)
         self._limits = limits or ServerLimits()
@@ -181,7 +181,7 @@ class _Server:
             application = Application(
                 self._environment, token=self.address.token, hosts=self._hosts, limits=self._limits
             )
-        self._http = _http_server(application, lambda: ready(self.address))
+        self._http = http_server(application, lambda: ready(self.address))
         with self._signals(self._loop):
             try:
                 with self._watched_input(self._loop) if exit_with_parent else contextlib.nullcontext():
@@ -222,18 +222,31 @@ class _Server:
             loop.remove_reader(STANDARD_INPUT)
 
 
-def _require_extra() -> None:
+def require_extra(what: str) -> None:
+    """Checks that the extra ``server`` is installed, which `what` needs.
+
+    Raises:
+        UsageError: It is not.
+    """
     try:
         import httptools  # noqa: F401
         import uvicorn  # noqa: F401
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"an environment server needs {error.name}, which is not installed: pip install 'crab-eval[server]'"
+            f"{what} needs {error.name}, which is not installed: pip install 'crab-eval[server]'"
         ) from error
 
 
-def _http_server(application: Application, started: Callable[[], None]) -> Any:
-    """Makes uvicorn do HTTP and nothing else: no signals, no logs, no headers of its own."""
+def http_server(application: Callable[..., Awaitable[None]], started: Callable[[], None]) -> Any:
+    """Makes uvicorn do HTTP and nothing else: no signals, no logs, no headers of its own.
+
+    Args:
+        application: An ASGI callable.
+        started: Called once it answers.
+
+    Returns:
+        A server with a coroutine ``serve(sockets=[…])`` and an `asyncio.Event` ``ended`` that ends it.
+    """
     import uvicorn
 
     class Server(uvicorn.Server):

@@ -29,6 +29,9 @@ from crab.task import Solve, Subtask
 ORACLE = "oracle"
 """Id of the built-in agent that carries out the reference solutions."""
 
+HUMAN = "human"
+"""Id of the person who plays a task; `crab.run.trial.run_trial` is given the agent that asks this person."""
+
 START_TIME = "2030-01-07T09:00:00Z"
 """What the clocks of devices with a virtual clock show when a trial begins: a Monday morning."""
 
@@ -156,6 +159,8 @@ def agent_tracks(project: Project, agent: str, settings: Mapping[str, Any]) -> t
     """
     if agent == ORACLE:
         return (ACCESSIBILITY_TRACK,)
+    if agent == HUMAN:
+        return ()
     tell = getattr(project.load("agents", agent), "tracks", None)
     tracks = tuple(tell(settings)) if callable(tell) else ()
     unknown = [track for track in tracks if track != ACCESSIBILITY_TRACK]
@@ -253,10 +258,13 @@ def build_agent(
         mutations: Near misses for the oracle, by instance id.
 
     Raises:
+        UsageError: It is the person, whom nobody can make.
         DefinitionError: The object does not keep the agent contract, refuses its settings, or cannot be made.
     """
     if spec.reference == ORACLE:
         return OracleAgent(composed, mutations)
+    if spec.reference == HUMAN:
+        raise UsageError(f"a person plays one task at a time: crab play {composed.task.id}")
     factory = project.load("agents", spec.reference)
     if not callable(factory):
         raise DefinitionError(f"agent {spec.id!r} is a {type(factory).__name__}, not a class or function")

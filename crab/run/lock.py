@@ -14,7 +14,7 @@ from crab.compose.composer import ComposedTask
 from crab.errors import RecordError
 from crab.loading import Project
 from crab.record.schema import SCHEMA_VERSION, TrialSpec
-from crab.run.build import ORACLE, load_kind
+from crab.run.build import HUMAN, ORACLE, load_kind
 
 Lock = dict[str, Any]
 """``lock.json``: ``schema_version``, ``crab``, ``shared``, and digests in ``tasks``, ``agents``, ``environments``."""
@@ -114,7 +114,7 @@ def _task_digest(spec: TrialSpec, composed: ComposedTask) -> str:
 
 def _agent_digest(project: Project, spec: TrialSpec) -> str:
     source: Any = ""
-    if spec.agent.reference != ORACLE:
+    if spec.agent.reference not in (ORACLE, HUMAN):
         agent = project.load("agents", spec.agent.reference)
         files = sorted(Path(file) for file in getattr(agent, "files", ()))
         source = [_source_digest(agent), *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)]

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,6 +96,33 @@ class Suite:
         with self._alone():
             self._open()
             return self._run()
+
+    def run_here(self, trial: Callable[[Path, TrialSpec], object]) -> Result:
+        """Has the one trial asked for run in this process, as a new attempt, whatever is there already.
+
+        Args:
+            trial: Runs and records it, given its directory and spec.
+
+        Returns:
+            Its result.
+
+        Raises:
+            RecordError: The directory holds a run that was made with something else.
+            KeyboardInterrupt: It was interrupted, and `trial` has recorded so.
+        """
+        (spec,) = self.specs
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._refuse_foreign()
+        with self._alone():
+            self._open()
+            try:
+                trial(self.directory / spec.path, spec)
+            finally:
+                record = TrialRecord(self.directory / spec.path)
+                if (record.directory / "events.jsonl").exists() and record.ended:
+                    write_derived(record.directory)
+                self._write_results()
+            return record.result()
 
     def _refuse_foreign(self) -> None:
         others = [path for path in self.directory.iterdir() if path.name != HELD_BY]

@@ -8,11 +8,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from crab.agent import Agent
 from crab.environment import Environment
 from crab.errors import CrabError, InfrastructureError
 from crab.observation import ACCESSIBILITY_TRACK, ObservationRequest
@@ -42,6 +43,8 @@ def run_trial(
     *,
     mirror: Callable[[dict[str, Any]], None] | None = None,
     print_to: Callable[[Path], None] | None = None,
+    agent: Agent | None = None,
+    started: Callable[[Mapping[str, Environment]], None] = lambda environments: None,
 ) -> Ending:
     """Runs one trial in this process and records it.
 
@@ -50,6 +53,8 @@ def run_trial(
         spec: What to run.
         mirror: Called with every event as it is written.
         print_to: Called with the trial's log as soon as it may be written to.
+        agent: Who does it, closed afterwards; made from the spec when None.
+        started: Called once with the environments by role, before they are reset.
 
     Returns:
         How it ended; infrastructure trouble is an invalid ending, not an exception.
@@ -59,7 +64,7 @@ def run_trial(
         KeyboardInterrupt: It was interrupted; that is recorded.
     """
     project, composed = composed_from_spec(spec)
-    agent = build_agent(project, spec.agent, composed)
+    agent = agent or build_agent(project, spec.agent, composed)
     with ExitStack() as cleanup:
         writer = cleanup.enter_context(TrialWriter(directory, spec, mirror=mirror))
         cleanup.enter_context(_logging_to(directory / "trial.log"))
@@ -74,6 +79,7 @@ def run_trial(
                 environments[role] = provider.start(environment.options)
                 cleanup.callback(_close_quietly, environments[role].close, f"environment {role}")
                 _record_start(writer, role, environments[role], began)
+            started(environments)
         except InfrastructureError as error:
             ending = _never_started(writer, error)
         except KeyboardInterrupt:
