@@ -282,6 +282,30 @@ def serve(
     serve_command(ServeRequest(kind, provider, option or [], socket, host, port, token_file, insecure, project))
 
 
+@app.command()
+def play(
+    task: Annotated[str, typer.Argument(help="Id or file of the task.")],
+    open: Annotated[bool, typer.Option("--open", help="Show the checkpoints as they pass; recorded.")] = False,
+    out: Annotated[Path, typer.Option(help="Run directory; playing again adds an attempt.")] = Path("runs/play"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port on this machine; 0 takes a free one.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the devices.")] = 0,
+    max_actions: Annotated[int, typer.Option(min=1, help="Executed actions after which the trial ends.")] = 1000,
+    max_seconds: Annotated[float, typer.Option(min=1, help="Seconds after which the trial ends.")] = 3600.0,
+    provider: Annotated[
+        list[str] | None, typer.Option(help="ROLE=NAME or KIND=NAME: which provider starts the device.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="ROLE.KEY=VALUE or KIND.KEY=VALUE: an option of the provider.")
+    ] = None,
+    project: ProjectOption = None,
+) -> None:
+    """Do a task yourself, on a page in your browser, recorded as a trial of the agent human."""
+    from crab.cli.play import PlayRequest, play_command
+
+    request = PlayRequest(task, open, out, port, seed, max_actions, max_seconds, provider or [], option or [], project)
+    raise typer.Exit(play_command(request))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line.
 

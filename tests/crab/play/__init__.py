@@ -1,0 +1,1 @@
+"""Tests of playing a task as a person."""
