@@ -49,7 +49,8 @@ def test_an_interrupt_is_recorded(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
 
-    assert (process.returncode, errors) == (130, "")
+    assert process.returncode == 130
+    assert errors == "crab: interrupted; a run continues where it stopped with the same command\n"
     result = TrialRecord(out / "trials" / "human" / "write-note" / "s0").result()
     assert (result.reason, result.valid) == (Reason.INTERRUPTED, False)
 
