@@ -16,6 +16,7 @@ from typing import Any
 from crab.agent import Agent
 from crab.environment import Environment
 from crab.errors import CrabError, InfrastructureError
+from crab.loading import Project
 from crab.observation import ACCESSIBILITY_TRACK, ObservationRequest
 from crab.record.reader import read_document
 from crab.record.schema import Reason, State, TrialSpec
@@ -72,13 +73,7 @@ def run_trial(
             print_to(directory / "trial.log")
         cleanup.callback(_close_quietly, agent.close, f"agent {spec.agent.id}")
         try:
-            environments: dict[str, Environment] = {}
-            for role, environment in spec.environments.items():
-                began = time.monotonic()
-                provider = load_kind(project, environment.kind).provider(environment.provider)
-                environments[role] = provider.start(environment.options)
-                cleanup.callback(_close_quietly, environments[role].close, f"environment {role}")
-                _record_start(writer, role, environments[role], began)
+            environments = _start_environments(project, spec, writer, cleanup)
             started(environments)
         except InfrastructureError as error:
             ending = _never_started(writer, error)
@@ -87,14 +82,8 @@ def run_trial(
             writer.status(State.INTERRUPTED)
             raise
         else:
-            settings = EpisodeSettings(
-                seed=spec.seed,
-                start_time=spec.start_time,
-                limits=spec.limits,
-                request=ObservationRequest(spec.frames_per_second, ACCESSIBILITY_TRACK in spec.tracks),
-            )
             try:
-                ending = Episode(composed.task, agent, environments, writer, settings).run()
+                ending = Episode(composed.task, agent, environments, writer, _settings(spec)).run()
             except KeyboardInterrupt:
                 writer.status(State.INTERRUPTED)
                 raise
@@ -113,6 +102,29 @@ def _logging_to(path: Path) -> Iterator[None]:
     finally:
         logging.getLogger().removeHandler(handler)
         handler.close()
+
+
+def _start_environments(
+    project: Project, spec: TrialSpec, writer: TrialWriter, cleanup: ExitStack
+) -> dict[str, Environment]:
+    """Starts and records every environment of a trial; each one that started is closed with `cleanup`."""
+    environments: dict[str, Environment] = {}
+    for role, environment in spec.environments.items():
+        began = time.monotonic()
+        provider = load_kind(project, environment.kind).provider(environment.provider)
+        environments[role] = provider.start(environment.options)
+        cleanup.callback(_close_quietly, environments[role].close, f"environment {role}")
+        _record_start(writer, role, environments[role], began)
+    return environments
+
+
+def _settings(spec: TrialSpec) -> EpisodeSettings:
+    return EpisodeSettings(
+        seed=spec.seed,
+        start_time=spec.start_time,
+        limits=spec.limits,
+        request=ObservationRequest(spec.frames_per_second, ACCESSIBILITY_TRACK in spec.tracks),
+    )
 
 
 def _record_start(writer: TrialWriter, role: str, environment: Environment, began: float) -> None:
